@@ -1,4 +1,4 @@
-//! Gives what libFuzzer makes to the reader that READER names. See xtask/src/fuzz.rs.
+//! Passes libFuzzer's inputs to the reader named by the environment variable `READER`. See xtask/src/fuzz.rs.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -1,7 +1,8 @@
-//! `cargo xtask deny`: what our dependencies are: their licences, and where they come from, by the lists of `deny.toml`.
+//! `cargo xtask deny`: checks the licences and sources of the dependencies according to the lists of `deny.toml`.
 //!
-//! `cargo deny` does it where it is installed, with the advisories on them. It takes long to build, so the lists are read here as
-//! well, from what cargo itself knows of each crate; then nothing is said about advisories but that.
+//! If `cargo deny` is installed, it does this, and checks advisories as well. Because it takes long to build, the
+//! lists are also implemented here, based on what cargo itself knows about each crate; advisories are then not
+//! checked, which is printed.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use xtask::shell::{Outcome, cargo, cargo_command, root};
 pub fn check() -> Outcome {
     if cargo_command().args(["deny", "--version"]).output().is_ok_and(|output| output.status.success()) {
         cargo(&["deny", "--all-features", "check", "licenses", "bans", "sources"])?;
-        // The advisories lie in a repository of their own, which not every machine reaches.
+        // Separately, because the advisories are in a repository that not every machine can reach.
         return cargo(&["deny", "--all-features", "check", "advisories"]);
     }
     let rules = Rules::read()?;
@@ -21,7 +22,7 @@ pub fn check() -> Outcome {
     if problems.is_empty() { Ok(()) } else { Err(format!("deny.toml is broken:\n  {}", problems.join("\n  "))) }
 }
 
-/// What cargo knows of every crate that we are made of.
+/// Returns cargo's metadata of every crate that the workspace consists of.
 fn packages(more: &[&str]) -> Outcome<Vec<Value>> {
     let args = ["metadata", "--format-version", "1", "--all-features", "--locked"];
     let output = cargo_command().args(args).args(more).output().map_err(|error| format!("cargo metadata: {error}"))?;
@@ -32,7 +33,7 @@ fn packages(more: &[&str]) -> Outcome<Vec<Value>> {
     Ok(known["packages"].as_array().ok_or("cargo metadata names no packages")?.clone())
 }
 
-/// The lists of `deny.toml` that are kept here.
+/// The lists of `deny.toml` that are checked here.
 struct Rules {
     licences: Vec<String>,
     /// Crates that may have further licences.
@@ -58,7 +59,7 @@ impl Rules {
         Ok(Self { licences: words(licences.get("allow"))?, exceptions: exceptions.collect::<Outcome<_>>()? })
     }
 
-    /// What is wrong with a package of `cargo metadata`, if anything is.
+    /// Returns what is wrong with a package of `cargo metadata`, or `None`.
     fn problem(&self, package: &Value) -> Option<String> {
         let name = package["name"].as_str().unwrap_or("?");
         let is_ours = package["source"].is_null();
@@ -66,7 +67,7 @@ impl Rules {
             return None;
         }
         if let Some(source) = package["source"].as_str() {
-            // That the registry is the usual one, cargo-deny looks at.
+            // cargo-deny checks that the registry is the usual one.
             if !["registry+", "sparse+"].iter().any(|kind| source.starts_with(kind)) {
                 return Some(format!("{name} comes from {source}"));
             }
@@ -81,7 +82,7 @@ impl Rules {
     }
 }
 
-/// Whether an SPDX expression can be met with these licences. A slash, as old manifests have it, is an `OR`.
+/// Returns true if an SPDX expression can be satisfied with these licences. A slash, as in old manifests, means `OR`.
 fn permits(expression: &str, allowed: &[&str]) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
@@ -93,7 +94,7 @@ type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 fn any(words: &mut Words<'_>, allowed: &[&str]) -> bool {
     let mut met = all(words, allowed);
     while words.next_if_eq(&"OR").is_some() {
-        // Both sides are read, whatever the first says.
+        // Both sides are parsed, whatever the first one gives.
         met |= all(words, allowed);
     }
     met
@@ -165,7 +166,8 @@ mod tests {
 
     #[test]
     fn our_dependencies_are_what_they_may_be() {
-        // Those of this platform, which are here because we were built of them; `cargo xtask deny` looks at all.
+        // Only the dependencies of this platform, which are present because this test was built with them; `cargo
+        // xtask deny` checks all.
         let output = std::process::Command::new("rustc").arg("-vV").output().unwrap();
         let about = String::from_utf8(output.stdout).unwrap();
         let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();

@@ -1,4 +1,4 @@
-//! Files read, written, copied and listed; what goes wrong names the path.
+//! Reading, writing, copying and listing files, with error messages that name the path.
 
 use std::fs;
 use std::io;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::shell::Outcome;
 
-/// Names the path in an error.
+/// Adds the path to an error.
 pub fn problem(path: &Path) -> impl Fn(io::Error) -> String + use<> {
     let path = path.to_path_buf();
     move |error| format!("{}: {error}", path.display())
 }
 
-/// The text of a file; bytes that are no UTF-8 are replaced.
+/// Reads the text of a file; bytes that are not valid UTF-8 are replaced.
 pub fn read(path: &Path) -> Outcome<String> {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(problem(path))
 }
@@ -22,12 +22,12 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Outcome {
     fs::write(path, bytes).map_err(problem(path))
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub fn create_folder(folder: &Path) -> Outcome {
     fs::create_dir_all(folder).map_err(problem(folder))
 }
 
-/// Copies a file, or a folder with all that is in it.
+/// Copies a file, or a folder with all its contents.
 pub fn copy(from: &Path, to: &Path) -> Outcome {
     if !from.is_dir() {
         return fs::copy(from, to).map(drop).map_err(problem(from));
@@ -40,7 +40,7 @@ pub fn copy(from: &Path, to: &Path) -> Outcome {
     })
 }
 
-/// All files below a folder, by their paths from there, sorted.
+/// Lists all files below a folder as sorted paths relative to it.
 pub fn list_files(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(next) = folders.pop() {

@@ -1,7 +1,9 @@
-//! `fuzz`: inputs guided by coverage against every reader, with libFuzzer and the stable compiler's own coverage pass.
+//! `fuzz`: runs every reader on inputs guided by coverage, with libFuzzer and the coverage pass of the stable
+//! compiler.
 //!
-//! The package `fuzz` is built once with counters at every edge and comparison; each reader then runs over its corpus of
-//! `crates/thalweg/tests/corpus` and over what former runs found. What breaks a reader is kept in `target/fuzz/broken`.
+//! The package `fuzz` is built once with counters at every edge and comparison; each reader then runs over its corpus
+//! in `crates/thalweg/tests/corpus` and over what former runs found. Inputs that break a reader are stored in
+//! `target/fuzz/broken`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,22 +12,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xtask::shell::{Outcome, apt, cargo_command, is_there, program, root, run};
 
-/// Coverage as libFuzzer wants it. Passes of LLVM may be named on any compiler; only sanitizers ask for a nightly.
+/// The coverage instrumentation that libFuzzer needs. Any compiler accepts the names of LLVM passes; only sanitizers
+/// require a nightly one.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                      -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
                      -Cllvm-args=-sanitizer-coverage-pc-table";
 
-/// Seconds to a reader where none are said.
+/// The default time per reader in seconds.
 const SECONDS: f64 = 5.0;
 
-/// Longest input in bytes that is made; what a header claims counts, not how much follows.
+/// The maximum length of generated inputs in bytes. Short ones suffice, because what a header claims matters, not how
+/// much data follows.
 const LENGTH: u32 = 4096;
 
-/// Where the corpora lie.
+/// The folder of the corpora.
 const CORPUS: &str = "crates/thalweg/tests/corpus";
 
-/// Runs the readers named, or all: `--minutes N` in all, else five seconds each; `--keep` then adds to the corpora what reaches
-/// further than they do.
+/// Runs the named readers, or all: for `--minutes N` in total, or else for five seconds each. With `--keep`, inputs
+/// that reach further than the corpora are added to them.
 pub fn fuzz(words: &[&str]) -> Outcome {
     let (mut minutes, mut keep, mut named) = (None, false, Vec::new());
     let mut words = words.iter();
@@ -63,7 +67,7 @@ pub fn fuzz(words: &[&str]) -> Outcome {
     if broken.is_empty() { Ok(()) } else { Err(format!("broken: {}; see target/fuzz/broken", broken.join(", "))) }
 }
 
-/// The readers: the folders of the corpora.
+/// Returns the names of the readers: the folders of the corpora.
 fn readers() -> Outcome<Vec<String>> {
     let folder = root().join(CORPUS);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -73,7 +77,7 @@ fn readers() -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// libFuzzer is written in C++: installs a compiler if there is none.
+/// Makes sure that there is a C++ compiler, because libFuzzer is written in C++.
 pub fn ready() -> Outcome {
     if cfg!(windows) || is_there("c++") {
         return Ok(());
@@ -89,7 +93,7 @@ fn build() -> Outcome<PathBuf> {
     ready()?;
     let about = cargo_command().args(["-vV"]).output().map_err(|error| format!("cargo: {error}"))?;
     let about = String::from_utf8_lossy(&about.stdout).into_owned();
-    // Naming the target keeps the counters out of build scripts and macros.
+    // With an explicit target, the flags do not apply to build scripts and macros.
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("cargo names no host")?;
     let mut command = cargo_command();
     command.args([
@@ -106,7 +110,7 @@ fn build() -> Outcome<PathBuf> {
     Ok(root().join("target/fuzz").join(host).join("release/thalweg-fuzz"))
 }
 
-/// Runs readers, each on one processor, as many at once as there are `hands`; what each returned, in their order.
+/// Runs the readers, each on one processor, up to `hands` at once; returns their results in order.
 fn side_by_side(fuzzer: &Path, names: &[String], seconds: f64, hands: usize) -> Vec<Outcome<(u64, bool)>> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -129,7 +133,7 @@ fn side_by_side(fuzzer: &Path, names: &[String], seconds: f64, hands: usize) -> 
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Runs one reader; returns how many inputs it answered, and whether it answered all.
+/// Runs one reader; returns the number of inputs that it has processed, and true if none broke it.
 fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
     let (found, broken) = (made(&format!("target/fuzz/found/{name}"))?, made("target/fuzz/broken")?);
     let log = root().join(format!("target/fuzz/{name}.log"));
@@ -146,7 +150,7 @@ fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
     let status = command.status().map_err(|error| format!("{}: {error}", fuzzer.display()))?;
     let text = fs::read_to_string(&log).map_err(|error| format!("{}: {error}", log.display()))?;
     let count = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")?.trim().parse().ok());
-    // After a break libFuzzer says no sums: the last line that bears a number does.
+    // After a failure libFuzzer prints no statistics; the last line with a number has the count.
     let last = || text.lines().rev().find_map(|line| line.strip_prefix('#')?.split_whitespace().next()?.parse().ok());
     if !status.success() {
         println!("xtask: {name} broke:\n{}", said(&text));
@@ -154,7 +158,8 @@ fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
     Ok((count.or_else(last).unwrap_or(0), status.success()))
 }
 
-/// What libFuzzer said of a break: the panic, the error, and short inputs themselves, each line cut.
+/// Extracts from a log what libFuzzer reports about a failure: the panic, the error and short inputs, with each line
+/// truncated.
 fn said(log: &str) -> String {
     let mut lines = Vec::new();
     let mut log = log.lines().peekable();
@@ -168,7 +173,7 @@ fn said(log: &str) -> String {
     lines.iter().map(|line| line.chars().take(600).collect::<String>()).collect::<Vec<_>>().join("\n")
 }
 
-/// Adds to a reader's corpus the least that reaches all that was reached.
+/// Adds the smallest set of inputs to a reader's corpus that reaches everything that was reached.
 fn merge(fuzzer: &Path, name: &str) -> Outcome {
     let mut command = fuzzer_of(fuzzer, name);
     command

@@ -1,4 +1,4 @@
-//! What the programs of developers share.
+//! Code shared by the developers' programs.
 
 pub mod files;
 pub mod shell;

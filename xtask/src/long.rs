@@ -1,4 +1,4 @@
-//! [`List`]: which tests ran in their long form, as they told it themselves.
+//! [`List`]: the tests that ran in their long form, as they report it themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,30 +7,30 @@ use std::process::Command;
 
 use xtask::shell::{Outcome, built, root};
 
-/// What a test's file calls where it has a long form.
+/// The calls in a test's file that show that it has a long form.
 const CALLS: [&str; 2] = ["long::or(", "long_or("];
 
-/// Where tests are.
+/// The folders of tests.
 const FOLDERS: [&str; 5] =
     ["crates/thalweg/tests", "crates/thalweg-cli/tests", "crates/thalweg-studio/tests", "tests/interop", "xtask/src"];
 
-/// A file to which tests add a line each: file, test, counts.
+/// A file to which each test adds a line: file, test and counts.
 pub struct List(PathBuf);
 
 impl List {
-    /// An empty one.
+    /// Creates an empty list.
     pub fn begin() -> Outcome<Self> {
         let path = built()?.join("long_tests.txt");
         fs::write(&path, "").map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self(path))
     }
 
-    /// Lets what a command runs be long, and tell so.
+    /// Enables the long form of the tests that a command runs, and their reports.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env("THALWEG_LONG", "1").env("THALWEG_LONG_LIST", &self.0)
     }
 
-    /// Prints what ran; gives the files that have a long form of which nothing was heard.
+    /// Prints which tests ran; returns an error message for each file that has a long form and reported nothing.
     pub fn end(self) -> Outcome<Vec<String>> {
         let text = fs::read_to_string(&self.0).map_err(|error| format!("{}: {error}", self.0.display()))?;
         let ran = ran(&text);
@@ -52,7 +52,7 @@ impl List {
     }
 }
 
-/// Counts by file and test.
+/// Parses the list into counts by file and test.
 fn ran(text: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
     let mut ran: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for line in text.lines() {
@@ -63,7 +63,7 @@ fn ran(text: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
     ran
 }
 
-/// Files of tests in which those words stand, from the root on.
+/// Returns the test files that contain these words, relative to the root.
 fn files(words: &str) -> Outcome<Vec<String>> {
     let mut found = Vec::new();
     for folder in FOLDERS {
@@ -74,7 +74,7 @@ fn files(words: &str) -> Outcome<Vec<String>> {
     Ok(found)
 }
 
-/// Whether a file is not a test but what tests call, or this one.
+/// Returns true if a file is not a test but a helper of tests, or this file.
 fn is_helper(file: &str) -> bool {
     ["/tests/it/long.rs", "/helpers.py", "/src/long.rs"].iter().any(|end| file.ends_with(end))
 }

@@ -1,6 +1,7 @@
-//! `cargo xtask bench --peers`: ours and other programs in turns, as tables for docs/benchmarks.md.
+//! `cargo xtask bench --peers`: measures thalweg and other programs in turn, and prints tables for docs/benchmarks.md.
 //!
-//! `tests/peers/bench.py` measures, in `.venv`; here is built and installed what it needs. All of ours is built as for a release.
+//! `tests/peers/bench.py` does the measurement, in `.venv`; this module builds and installs what it needs. Our own
+//! programs are built as for a release.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +10,10 @@ use crate::python::python;
 use crate::wheel;
 use xtask::shell::{Outcome, apt, cargo, is_there, program, root, run};
 
-/// Other packages, a line each.
+/// The requirements file with the other packages, one per line.
 const PEERS: &str = "tests/peers/requirements.txt";
 
-/// Measures; `words` are those of the script, such as `--cells 512`.
+/// Runs the benchmark; `words` are arguments of the script, such as `--cells 512`.
 pub fn bench(words: &[&str]) -> Outcome {
     let python = python()?;
     install(&python)?;
@@ -31,7 +32,8 @@ pub fn bench(words: &[&str]) -> Outcome {
         .args(words))
 }
 
-/// Installs other packages into `.venv`, one by one; returns those that this machine cannot have. The tables say so of them.
+/// Installs other packages into `.venv` one by one; returns those that cannot be installed on this machine. The tables
+/// mention them as missing.
 pub fn install(python: &Path) -> Outcome<Vec<String>> {
     let wanted = fs::read_to_string(root().join(PEERS)).map_err(|error| format!("{PEERS}: {error}"))?;
     let stamp = root().join(".venv/peers.txt");
@@ -52,7 +54,8 @@ pub fn install(python: &Path) -> Outcome<Vec<String>> {
     Ok(lacking)
 }
 
-/// GDAL's hillshade, which no package of Python brings. Where it cannot be had the table says so.
+/// Tries to install GDAL's hillshade, which is not part of a Python package. If it is not available, the tables say
+/// so.
 fn gdaldem() {
     if is_there("gdaldem") {
         return;

@@ -1,15 +1,15 @@
-//! The Python that tests, wheels and measurements run in.
+//! The Python environment for tests, wheels and measurements.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use xtask::shell::{Outcome, apt, program, root, run};
 
-/// What is installed into it.
+/// The files with the packages that are installed into it.
 const REQUIREMENTS: [&str; 3] =
     ["tests/interop/requirements.txt", "tests/python/requirements.txt", "tests/web/requirements.txt"];
 
-/// The Python of `.venv`, made and filled if need be.
+/// Returns the Python of `.venv`, which is created and filled if necessary.
 pub fn python() -> Outcome<PathBuf> {
     let venv = root().join(".venv");
     let python = python_of(&venv);
@@ -29,12 +29,12 @@ pub fn python() -> Outcome<PathBuf> {
     Ok(python)
 }
 
-/// The Python of an environment.
+/// Returns the Python of an environment.
 pub fn python_of(venv: &Path) -> PathBuf {
     venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-/// Makes `.venv` with the system's Python; on Debian and its kin installs what that lacks.
+/// Creates `.venv` with the system's Python; on Debian and related systems, installs missing packages.
 fn make_venv() -> Outcome {
     let attempt = || -> Outcome {
         let system = ["python3", "python"].into_iter().find(|name| works(name)).ok_or("no Python 3.11 or newer")?;
@@ -51,7 +51,7 @@ fn make_venv() -> Outcome {
     })
 }
 
-/// Whether this is a Python that is new enough.
+/// Returns true if this is a Python 3.11 or newer.
 fn works(python: impl AsRef<Path>) -> bool {
     let script = "import sys; sys.exit(sys.version_info < (3, 11))";
     program(python.as_ref()).args(["-c", script]).output().is_ok_and(|output| output.status.success())

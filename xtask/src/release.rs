@@ -1,7 +1,9 @@
-//! `cargo xtask release`: programs for others as archives, with licences, checksums and notes; and whether the crates could be published.
+//! `cargo xtask release`: packs programs as archives, with licences, checksums and notes, and checks that the crates
+//! could be published.
 //!
-//! On Linux there are two archives. The first holds a static program, which runs wherever the kernel does; a static program cannot load
-//! the drivers that a window needs, so the second holds one with the studio, for systems with a C library as new as here.
+//! On Linux there are two archives. The first contains a static program, which runs wherever the kernel does. A static
+//! program cannot load the drivers that a window needs, so the second contains a program with the studio, for systems
+//! with a C library at least as new as the build machine's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,28 +17,28 @@ use crate::wheel;
 use xtask::files::{copy, create_folder, list_files, problem, read, write};
 use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
-/// The command's package and program.
+/// The package of the command, and its program.
 const PACKAGE: &str = "thalweg-cli";
 const PROGRAM: &str = "thalweg";
 
-/// Files of the repository that go with every program.
+/// The files of the repository that are included with every program.
 const PAPERS: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// How files of licences begin, in capitals.
+/// The names with which licence files begin, in capitals.
 const LICENCES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
 
-/// The shells for which completions are made, with the names of their files.
+/// The shells for which completions are generated, with the names of their files.
 const SHELLS: [(&str, &str); 3] = [("bash", "thalweg.bash"), ("fish", "thalweg.fish"), ("zsh", "_thalweg")];
 
-/// A program that is to be built.
+/// A program to build.
 struct Artifact {
-    /// What its archive is called after, before the version.
+    /// The start of the archive's name, before the version.
     name: &'static str,
-    /// With the window.
+    /// True to include the window.
     studio: bool,
-    /// The target's triple.
+    /// The target triple.
     target: String,
-    /// Every library is in the program.
+    /// True to link every library statically.
     is_static: bool,
 }
 
@@ -57,13 +59,13 @@ pub fn release() -> Outcome {
     let name = wheel.file_name().ok_or("the wheel has no name")?;
     copy(&wheel, &folder.join(name))?;
     write(&folder.join("SHA256SUMS"), sums(&folder)?)?;
-    // Every crate is packed, with what it depends on of this workspace; they are built above.
+    // Pack every crate with its dependencies in this workspace. `--no-verify`, because they have been built above.
     cargo(&["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty"])?;
     println!("xtask: {} holds\n{}", folder.display(), read(&folder.join("SHA256SUMS"))?);
     Ok(())
 }
 
-/// What is built on this machine.
+/// Returns the programs to build on this machine.
 fn artifacts() -> Outcome<Vec<Artifact>> {
     let host = host()?;
     if !cfg!(target_os = "linux") {
@@ -115,7 +117,7 @@ fn archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
     write(&folder.join(format!("{name}.tar.gz")), pack(&name, &files)?)
 }
 
-/// A gzipped tar archive of files below one folder; the same bytes come of the same files.
+/// Makes a gzipped tar archive of files in one folder; the same files give the same bytes.
 fn pack(folder: &str, files: &BTreeMap<String, (Vec<u8>, u32)>) -> Outcome<Vec<u8>> {
     let failed = |error: std::io::Error| format!("{folder}.tar.gz: {error}");
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -129,19 +131,21 @@ fn pack(folder: &str, files: &BTreeMap<String, (Vec<u8>, u32)>) -> Outcome<Vec<u
     tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)
 }
 
-/// Whether a program of Linux names a loader that is to find its libraries: has a segment `PT_INTERP`.
+/// Returns true if a Linux program needs a loader to find its libraries, that is, if it has a segment `PT_INTERP`.
 fn asks_for_loader(elf: &[u8]) -> bool {
     const INTERPRETER: u32 = 3;
     let number = |at: usize, bytes: usize| -> usize {
         let field = elf.get(at..at + bytes).unwrap_or_default();
         field.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
     };
-    // The table of segments: where it begins, a row's length, the number of rows (ELF-64, section "ELF Header").
+    // The table of segments: its offset, the length of an entry, and the number of entries (ELF-64, section "ELF
+    // Header").
     let [begin, length, rows] = [number(32, 8), number(54, 2), number(56, 2)];
     (0..rows).any(|row| number(begin + row * length, 4) == INTERPRETER as usize)
 }
 
-/// The licences of all that is linked into a program: each text once, under the crates that it stands for.
+/// Collects the licences of everything that is linked into a program: each text once, below the crates that it applies
+/// to.
 fn licences(artifact: &Artifact) -> Outcome<String> {
     let mut tree = cargo_command();
     tree.args(["tree", "--package", PACKAGE, "--edges", "normal", "--prefix", "none", "--format", "{p}", "--target"]);
@@ -150,7 +154,8 @@ fn licences(artifact: &Artifact) -> Outcome<String> {
         tree.args(["--features", "studio"]);
     }
     let linked = output(&mut tree)?;
-    // A line is `name v1.2.3`, and more for crates of this workspace and for those that stood above already.
+    // A line is `name v1.2.3`, with a path after it for crates of this workspace, and a mark for crates that were
+    // listed before.
     let linked: Vec<[&str; 2]> = linked
         .lines()
         .filter(|line| !line.contains("(/") && !line.contains(":\\"))
@@ -182,7 +187,7 @@ fn licences(artifact: &Artifact) -> Outcome<String> {
     Ok(all)
 }
 
-/// The texts of a package's licences.
+/// Returns the texts of a package's licences.
 fn licence_texts(folder: &Path) -> Outcome<Vec<String>> {
     let entries = fs::read_dir(folder).map_err(problem(folder))?;
     let is_licence = |path: &PathBuf| {
@@ -195,7 +200,7 @@ fn licence_texts(folder: &Path) -> Outcome<Vec<String>> {
     paths.iter().map(text).collect()
 }
 
-/// The changelog's section of a version.
+/// Returns the section of a version in the changelog.
 fn notes(changes: &str, version: &str) -> Outcome<String> {
     let mut sections = changes.split("\n## ").skip(1);
     let found = sections.find(|section| section.split([' ', '\n']).next() == Some(version));
@@ -203,7 +208,7 @@ fn notes(changes: &str, version: &str) -> Outcome<String> {
     Ok(format!("# thalweg {}\n", found.trim_end()))
 }
 
-/// The checksums of a folder's files, as `sha256sum --check` reads them.
+/// Returns the checksums of a folder's files in the format of `sha256sum --check`.
 fn sums(folder: &Path) -> Outcome<String> {
     let mut lines = String::new();
     for file in list_files(folder)? {
@@ -215,7 +220,7 @@ fn sums(folder: &Path) -> Outcome<String> {
     Ok(lines)
 }
 
-/// The version of the workspace.
+/// Returns the version of the workspace.
 fn version() -> Outcome<String> {
     let text = read(&root().join("Cargo.toml"))?;
     let manifest: toml::Table = text.parse().map_err(|error| format!("Cargo.toml: {error}"))?;
@@ -223,20 +228,20 @@ fn version() -> Outcome<String> {
     Ok(version.as_str().ok_or("Cargo.toml: no version")?.to_string())
 }
 
-/// The triple of this machine.
+/// Returns the triple of this machine.
 fn host() -> Outcome<String> {
     let said = output(program("rustc").arg("-vV"))?;
     let line = said.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(line.ok_or("rustc -vV names no host")?.to_string())
 }
 
-/// Whether the toolchain has a target's standard library.
+/// Returns true if the toolchain has the standard library of a target.
 fn has_target(target: &str) -> Outcome<bool> {
     let folder = output(program("rustc").args(["--print", "target-libdir", "--target", target]))?;
     Ok(Path::new(folder.trim()).is_dir())
 }
 
-/// What a program prints; an exit code other than 0 is a problem.
+/// Runs a program and returns what it prints; an exit code other than 0 is an error.
 fn output(command: &mut Command) -> Outcome<String> {
     let name = command.get_program().to_string_lossy().to_string();
     let output = command.current_dir(root()).output().map_err(|error| format!("{name}: {error}"))?;

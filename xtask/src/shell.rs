@@ -1,9 +1,9 @@
-//! Commands run from the repository's root, each shown before it runs.
+//! Helpers to run commands in the repository's root; each command is printed before it runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a task returns: nothing, or the problem in words.
+/// The result of a task: a value, or an error message.
 pub type Outcome<T = ()> = Result<T, String>;
 
 /// The repository's root.
@@ -11,14 +11,14 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A program to be run in the root.
+/// Prepares a program to run in the repository's root.
 pub fn program(name: impl AsRef<Path>) -> Command {
     let mut command = Command::new(name.as_ref());
     command.current_dir(root());
     command
 }
 
-/// Shows and runs a command; an exit code other than 0 is a problem.
+/// Prints and runs a command; an exit code other than 0 is an error.
 pub fn run(command: &mut Command) -> Outcome {
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
     let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -30,28 +30,28 @@ pub fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// Runs the cargo that runs us.
+/// Runs the same cargo that runs this program.
 pub fn cargo(args: &[&str]) -> Outcome {
     run(cargo_command().args(args))
 }
 
-/// The cargo that runs us.
+/// Prepares the same cargo that runs this program.
 pub fn cargo_command() -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The folder of built programs, which is ours.
+/// The folder of built programs, which contains this program.
 pub fn built() -> Outcome<PathBuf> {
     let own = std::env::current_exe().map_err(|error| format!("the built programs: {error}"))?;
     own.parent().map(Path::to_path_buf).ok_or_else(|| "the built programs have no folder".to_string())
 }
 
-/// Whether a program can be called by its name.
+/// Returns true if a program is in the search path.
 pub fn is_there(name: &str) -> bool {
     program("sh").args(["-c", &format!("command -v {name} > /dev/null")]).status().is_ok_and(|found| found.success())
 }
 
-/// Runs apt-get, as root or with a sudo that asks nothing.
+/// Runs apt-get, as root or with passwordless sudo.
 pub fn apt(args: &[&str]) -> Outcome {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|output| output.stdout.trim_ascii() == b"0");

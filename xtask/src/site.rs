@@ -1,4 +1,4 @@
-//! The book as pages: docs/*.md as HTML, and a live figure on the page of each model that has a recipe.
+//! The book as web pages: converts docs/*.md to HTML, with a live figure on the page of each model that has a recipe.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -8,18 +8,18 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use xtask::files::{self, copy, create_folder, list_files, read};
 use xtask::shell::{Outcome, root};
 
-/// The book, and the recipes of its models.
+/// The folders of the book, and of the recipes of its models.
 const BOOK: &str = "docs";
 const RECIPES: &str = "recipes/models";
 
-/// The text that is the first page of a folder.
+/// The file that becomes the first page of a folder.
 const FIRST: &str = "README.md";
 
-/// What every page has beside its text.
+/// The template of every page, and the files that belong to all pages.
 const FRAME: &str = "xtask/web/book/page.html";
 const BESIDE: [&str; 3] = ["book.css", "live.js", "live_worker.js"];
 
-/// Writes the book's pages into `folder`, with all that they show.
+/// Writes the book's pages into `folder`, with everything that they show.
 pub fn write(folder: &Path) -> Outcome {
     let book = root().join(BOOK);
     let files = list_files(&book)?;
@@ -44,7 +44,7 @@ pub fn write(folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// A page of the book: the frame with its title, its text, and where the book's top is.
+/// Makes a page of the book: the template with its title, its text, and the relative path of the book's root.
 fn page(frame: &str, file: &Path, text: &str, files: &[PathBuf]) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     let mut events: Vec<Event<'_>> = Parser::new_ext(text, options).collect();
@@ -56,14 +56,14 @@ fn page(frame: &str, file: &Path, text: &str, files: &[PathBuf]) -> String {
     if let Some(recipe) = recipe_of(file) {
         let name = recipe.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let figure = format!("<figure class=\"live\" data-recipe=\"{top}recipes/{name}\"></figure>\n");
-        // Below the title and the sentence after it.
+        // Insert the figure below the title and the first paragraph.
         let at = body.find("</p>").map_or(0, |at| at + "</p>\n".len());
         body.insert_str(at.min(body.len()), &figure);
     }
     frame.replace("{title}", &escaped(&title)).replace("{top}", &top).replace("{body}", &body)
 }
 
-/// Gives each heading the name by which links find it, and returns the first one's words.
+/// Gives each heading the anchor that links use, and returns the text of the first one.
 fn name_headings(events: &mut [Event<'_>]) -> String {
     let mut title = None;
     let mut names: Vec<String> = Vec::new();
@@ -89,13 +89,14 @@ fn name_headings(events: &mut [Event<'_>]) -> String {
     title.unwrap_or_default()
 }
 
-/// A heading's name, as the makers of repositories' pages have it: letters and digits in lower case, hyphens for spaces.
+/// Returns the anchor of a heading by the rules of repository hosts: letters and digits in lower case, hyphens for
+/// spaces.
 fn slug(words: &str) -> String {
     let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Has links lead to pages. What they name outside the book is not there: its words stay.
+/// Adapts links to the pages. Links to files outside the book are removed, and their text stays.
 fn lead<'a>(events: &mut Vec<Event<'a>>, file: &Path, files: &[PathBuf]) -> Vec<Event<'a>> {
     let mut kept = Vec::new();
     let mut leads_on = Vec::new();
@@ -119,7 +120,7 @@ fn lead<'a>(events: &mut Vec<Event<'a>>, file: &Path, files: &[PathBuf]) -> Vec<
     kept
 }
 
-/// Where a link of a text leads on its page; `None` where there is nothing.
+/// Returns the target of a link on its page; `None` if the file is not in the book.
 fn target<'a>(link: &str, file: &Path, files: &[PathBuf]) -> Option<CowStr<'a>> {
     if link.starts_with('#') || link.contains("://") {
         return Some(link.to_string().into());
@@ -138,7 +139,7 @@ fn target<'a>(link: &str, file: &Path, files: &[PathBuf]) -> Option<CowStr<'a>> 
     is_there.then(|| format!("{}{place}", page.to_string_lossy().replace('\\', "/")).into())
 }
 
-/// The file that a file of the book becomes.
+/// Returns the file of the site that a file of the book becomes.
 fn page_of(file: &Path) -> PathBuf {
     match file.extension().and_then(|ending| ending.to_str()) {
         Some("md") if file.file_name().is_some_and(|name| name == FIRST) => file.with_file_name("index.html"),
@@ -147,7 +148,7 @@ fn page_of(file: &Path) -> PathBuf {
     }
 }
 
-/// The recipe of the model whose page a file is, if it begins with nothing that a page does not have.
+/// Returns the recipe of the model that a page describes, unless it reads files, which a page does not have.
 fn recipe_of(file: &Path) -> Option<PathBuf> {
     let name = file.strip_prefix("models").ok()?.with_extension("toml");
     let recipe = root().join(RECIPES).join(name);

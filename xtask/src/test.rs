@@ -1,4 +1,5 @@
-//! `cargo xtask test`: the one command that passes all tests, on a fresh machine too; with `--long` the long ones as well.
+//! `cargo xtask test`: runs all tests with a single command, even on a fresh machine; with `--long` also in their long
+//! form.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +11,15 @@ use crate::python::python;
 use crate::{deny, fuzz, peers, release, wasm, web, wheel};
 use xtask::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
 
-/// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
+/// The Khronos validator of glTF files: the npm package, and the folder into which it is installed, from the
+/// repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
 
-/// With the studio, which the command has only where it is asked for.
+/// The feature of the studio, which the command does not have by default.
 const STUDIO: &str = "thalweg-cli/studio";
 
-/// All tests. What they need comes first: to find it missing after half an hour would be a pity. Everything runs whatever fails
-/// before; what failed stands at the end.
+/// Runs all tests. Required tools are checked first, so that a missing one is not noticed only after half an hour.
+/// Every part runs even if others fail; the failures are listed at the end.
 pub fn test() -> Outcome {
     let python = python_with_peers()?;
     validator()?;
@@ -35,8 +37,9 @@ pub fn test() -> Outcome {
     all_of(problems(parts))
 }
 
-/// All tests, those that have a long form in it, and what is too long for every change: other machines, dependencies. Everything
-/// runs whatever fails before; at the end stand the tests that ran long, with their counts, and what failed.
+/// Runs all tests, in their long form where they have one, and what takes too long for every change, such as the tests
+/// with other programs, dependencies, the fuzzer and a release. Every part runs even if others fail; at the end the
+/// tests that ran in their long form are listed with their counts, and the failures.
 pub fn long() -> Outcome {
     let python = python_with_peers()?;
     validator()?;
@@ -69,7 +72,7 @@ fn timed(part: &'static str, run: impl FnOnce() -> Outcome) -> (&'static str, Ou
     (part, outcome)
 }
 
-/// The parts that failed, each with its reason.
+/// Returns the parts that failed, each with its reason.
 fn problems<'a>(parts: impl IntoIterator<Item = (&'a str, Outcome)>) -> Vec<String> {
     parts.into_iter().filter_map(|(part, done)| Some(format!("{part}: {}", done.err()?))).collect()
 }
@@ -83,7 +86,7 @@ fn rust(cargo: &mut Command) -> Outcome {
 }
 
 fn interop(python: &mut Command) -> Outcome {
-    // The tests of the command have built the command itself, and its examples, beside us.
+    // The tests of the command have built the command and its examples in the same folder as this program.
     let programs = built()?;
     let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
     run(python
@@ -93,12 +96,12 @@ fn interop(python: &mut Command) -> Outcome {
         .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
 }
 
-/// The tests of the npm package, which need the command as the tests in Rust have built it.
+/// Runs the tests of the npm package, which need the command that the tests in Rust have built.
 pub fn npm_package() -> Outcome {
     web::test_package(&python()?, &mut program(wasm::node()?))
 }
 
-/// Tests that open files in Blender, Godot and QGIS themselves, on systems whose packages bring these.
+/// Runs the tests that open files in Blender, Godot and QGIS, on systems that have packages of these programs.
 fn opened(python: &Path) -> Outcome {
     let qgis = program("/usr/bin/python3").args(["-c", "import qgis.core"]).output();
     if !(is_there("blender") && is_there("godot3-server") && qgis.is_ok_and(|output| output.status.success())) {
@@ -112,15 +115,15 @@ fn opened(python: &Path) -> Outcome {
     run(program(python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/opened"]).env("THALWEG", command))
 }
 
-/// Debian's packages of them, about 400 MB.
+/// The Debian packages of these programs, about 400 MB.
 const PROGRAMS: &[&str] = &["blender", "godot3-server", "python3-qgis"];
 
-/// The golden tests, which write what they see where they find `THALWEG_BLESS`.
+/// Runs the golden tests with `THALWEG_BLESS`, which makes them record the current results.
 pub fn bless() -> Outcome {
     run(cargo_command().args(["test", "--workspace", "golden"]).env("THALWEG_BLESS", "1"))
 }
 
-/// The validator of glTF files, with Node to run it in.
+/// Makes sure that the validator of glTF files is installed, and Node to run it.
 fn validator() -> Outcome {
     let [package, folder] = VALIDATOR;
     let name = package.split('@').next().unwrap_or(package);
@@ -140,15 +143,16 @@ fn validator() -> Outcome {
     run(program(npm).args(["install", "--no-audit", "--no-fund", "--prefix", folder, package]))
 }
 
-/// The Python of `.venv`, with the packages whose results tests compare with ours.
+/// Returns the Python of `.venv`, with the packages whose results the tests compare with ours.
 fn python_with_peers() -> Outcome<PathBuf> {
     let python = python()?;
     let lacking = peers::install(&python)?;
     if lacking.is_empty() { Ok(python) } else { Err(format!("not to be installed: {}", lacking.join(", "))) }
 }
 
-/// What the studio is tested with on Linux: a driver that needs no GPU, and a display that needs no screen. Where a
-/// system has its own Vulkan driver and lacks only a program of these, the same packages bring it.
+/// Makes sure that the requirements of the studio's tests on Linux are installed: a driver that needs no GPU, and a
+/// display that needs no screen. On systems with a Vulkan driver that lack only one of the programs, the same packages
+/// are installed.
 fn screen() -> Outcome {
     if !cfg!(target_os = "linux") {
         println!(
@@ -170,7 +174,7 @@ fn screen() -> Outcome {
     })
 }
 
-/// The browsers that show what is written for the web: over 300 MB, so they belong to the long run.
+/// Makes sure that the browsers for the pages' tests are installed: over 300 MB, so they belong to the long run.
 fn browsers() -> Outcome {
     let lacking: Vec<&str> = BROWSERS.into_iter().filter(|name| !is_there(name)).collect();
     if lacking.is_empty() {
@@ -185,9 +189,9 @@ fn browsers() -> Outcome {
     })
 }
 
-/// Debian's packages of them, which are called as the programs are.
+/// The Debian packages of the browsers, which have the names of the programs.
 const BROWSERS: [&str; 2] = ["chromium", "firefox-esr"];
 
-/// Debian's packages for a window without a screen.
+/// The Debian packages for a window without a screen.
 const SCREEN: &[&str] =
     &["mesa-vulkan-drivers", "libvulkan1", "xvfb", "xdotool", "libxkbcommon-x11-0", "libgl1", "libegl1"];

@@ -1,7 +1,7 @@
-//! Packages as WebAssembly for pages: [`module`] builds one, [`glue`] puts JavaScript about it.
+//! Packages as WebAssembly for pages: [`module`] builds one, [`glue`] adds the JavaScript that calls it.
 //!
-//! The standard library for wasm32-unknown-unknown comes with rustup's toolchain where that has the target; else, and always for
-//! [`Threads::Many`], it is built from source: rustup's own, or Debian's `rustc-web` with `rust-web-src`.
+//! The standard library for wasm32-unknown-unknown comes with rustup's toolchain if it has that target. Otherwise, and
+//! always for [`Threads::Many`], it is built from source: rustup's own, or Debian's `rustc-web` with `rust-web-src`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,23 @@ use xtask::shell::{Outcome, apt, built, cargo, cargo_command, is_there, program,
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Vectors of 128 bits, which all browsers have had since 2023. Arithmetic is the same: neither fuses nor reorders.
+/// 128-bit vectors, which all browsers have had since 2023. Results are the same, because arithmetic is neither fused
+/// nor reordered.
 const FEATURES: &str = "-Ctarget-feature=+simd128";
 
-/// Where Debian's toolchain for the web lies.
+/// The paths of Debian's compiler for the web and of its library's source.
 const WEB: &str = "/usr/bin/rustc";
 const WEB_SOURCE: &str = "/usr/lib/rustlib/src/rust/library";
 
-/// How many threads a module runs on.
+/// The number of threads that a module uses.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Threads {
     One,
-    /// As many workers as its page makes, over one memory: pages that are isolated (COOP, COEP) can share that.
+    /// As many workers as the page starts, sharing one memory; only isolated pages (COOP, COEP) can share memory.
     Many,
 }
 
-/// What a module needs whose memory is shared: atomic operations, room for 4 GiB, and a place for what is each thread's own.
+/// The flags of a module with shared memory: atomic operations, up to 4 GiB of memory, and thread-local storage.
 const SHARED: [&str; 8] = [
     "-Ctarget-feature=+simd128,+atomics,+bulk-memory,+mutable-globals",
     "-Clink-arg=--shared-memory",
@@ -38,13 +39,13 @@ const SHARED: [&str; 8] = [
     "-Clink-arg=--export=__tls_base",
 ];
 
-/// Builds a package of the workspace with a profile of cargo's, and gives the module's path.
+/// Builds a package of the workspace in a cargo profile, and returns the path of the module.
 pub fn module(package: &str, profile: &str, threads: Threads) -> Outcome<PathBuf> {
     let name = if threads == Threads::Many { "wasm-threads" } else { "wasm" };
     let target = built()?.parent().ok_or("there is no target folder")?.join(name);
     let mut build = cargo_command();
     build.args(["build", "--target", TARGET, "--profile", profile, "--package", package, "--target-dir"]).arg(&target);
-    // Messages of what must not happen hold paths: those of the sources, not of the machine that built them.
+    // Panic messages contain paths: remap them to those of the sources instead of those of the build machine.
     let sources = fs::canonicalize(root()).map_err(|error| format!("{}: {error}", root().display()))?;
     let mut flags: Vec<String> = match threads {
         Threads::One => vec![FEATURES.to_string()],
@@ -68,7 +69,8 @@ pub fn module(package: &str, profile: &str, threads: Threads) -> Outcome<PathBuf
     Ok(target.join(TARGET).join(folder).join(format!("{}.wasm", package.replace('-', "_"))))
 }
 
-/// Sees to what a module of one thread is built with, and run by. To find it missing after half an hour would be a pity.
+/// Makes sure that the tools to build and run a single-threaded module are there, so that a missing one is not noticed
+/// only after half an hour of tests.
 pub fn ready() -> Outcome {
     if !has_target() && !has_source()? {
         debian_source()?;
@@ -77,17 +79,17 @@ pub fn ready() -> Outcome {
     node().map(drop)
 }
 
-/// Whether the toolchain that runs us has the standard library for pages.
+/// Returns true if the current toolchain has the standard library for WebAssembly.
 fn has_target() -> bool {
     printed("target-libdir", &["--target", TARGET]).is_ok_and(|folder| folder.is_dir())
 }
 
-/// Whether it has that library's source.
+/// Returns true if the current toolchain has the source of the standard library.
 fn has_source() -> Outcome<bool> {
     Ok(printed("sysroot", &[])?.join("lib/rustlib/src/rust/library").is_dir())
 }
 
-/// Debian's toolchain for the web with the source of its library, installed if need be.
+/// Makes sure that Debian's toolchain for the web and the source of its library are installed.
 fn debian_source() -> Outcome {
     if Path::new(WEB_SOURCE).is_dir() {
         return Ok(());
@@ -96,7 +98,7 @@ fn debian_source() -> Outcome {
         .map_err(|problem| format!("{problem}; or `rustup target add {TARGET}` and `rustup component add rust-src`"))
 }
 
-/// A path that the compiler tells of itself.
+/// Returns a path that the compiler prints.
 fn printed(what: &str, more: &[&str]) -> Outcome<PathBuf> {
     let output = Command::new("rustc").args(["--print", what]).args(more).output();
     let output = output.map_err(|error| format!("rustc: {error}"))?;
@@ -106,16 +108,17 @@ fn printed(what: &str, more: &[&str]) -> Outcome<PathBuf> {
     Ok(PathBuf::from(String::from_utf8_lossy(output.stdout.trim_ascii()).into_owned()))
 }
 
-/// Puts a module into a folder as `NAME_bg.wasm`, with the JavaScript that calls it, `NAME.js`, a module of ECMAScript.
+/// Writes a module into a folder as `NAME_bg.wasm`, with the JavaScript that calls it, `NAME.js`, an ECMAScript
+/// module.
 pub fn glue(module: &Path, folder: &Path, name: &str) -> Outcome {
-    // With all that the tests build, so that nothing is built twice.
+    // The same features as in the tests, so that nothing is built twice.
     cargo(&["build", "--quiet", "--workspace", "--features", "thalweg-cli/studio", "--bin", "thalweg-bindgen"])?;
     let own = built()?.join(format!("thalweg-bindgen{}", std::env::consts::EXE_SUFFIX));
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     run(program(own).arg(module).arg(folder).arg(name))
 }
 
-/// What a file weighs on the wire, in bytes: compressed by brotli, as hosts of static pages do.
+/// Returns the size of a file in bytes after brotli compression, as hosts of static pages transfer it.
 pub fn on_the_wire(file: &Path) -> Outcome<usize> {
     let script = "const z = require('zlib'); const bytes = require('fs').readFileSync(process.argv[1]);
         console.log(z.brotliCompressSync(bytes, { params: { [z.constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }).length)";
@@ -124,7 +127,7 @@ pub fn on_the_wire(file: &Path) -> Outcome<usize> {
     said.trim().parse().map_err(|_| format!("node: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Node, installed if need be.
+/// Returns the name of Node, which is installed if necessary.
 pub fn node() -> Outcome<&'static str> {
     if !is_there("node") {
         install(&["nodejs"], "Node, which runs WebAssembly")?;
@@ -132,7 +135,7 @@ pub fn node() -> Outcome<&'static str> {
     Ok("node")
 }
 
-/// Installs packages of Debian's.
+/// Installs Debian packages.
 fn install(packages: &[&str], what: &str) -> Outcome {
     println!("xtask: needed is {what}; trying to install {}", packages.join(", "));
     let installed =
@@ -141,7 +144,7 @@ fn install(packages: &[&str], what: &str) -> Outcome {
         .map_err(|problem| format!("needed is {what} (on Debian: apt-get install {}); {problem}", packages.join(" ")))
 }
 
-/// The linker that came with the toolchain that runs us, or Debian's.
+/// Returns the linker of the current toolchain, or Debian's.
 fn linker() -> Outcome<PathBuf> {
     let host = printed("sysroot", &[])?.join("lib/rustlib");
     let folders = fs::read_dir(&host).map_err(|error| format!("{}: {error}", host.display()))?;

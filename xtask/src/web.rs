@@ -1,4 +1,4 @@
-//! `cargo xtask web`: the pages, as a folder of static files that any server serves from any path, `dist/`.
+//! `cargo xtask web`: builds the pages into `dist/`, a folder of static files that any server can serve from any path.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use crate::wasm::{Threads, glue, module, on_the_wire};
 use xtask::files::{copy, create_folder, list_files, problem, read, write};
 use xtask::shell::{Outcome, built, program, root, run};
 
-/// A package whose module pages load.
+/// A package whose module is loaded by pages.
 struct Face {
     package: &'static str,
-    /// What its files are called.
+    /// The base name of its files.
     name: &'static str,
     /// Its folder in `dist/`.
     folder: &'static str,
-    /// What lies beside the module, from the root on, if anything does.
+    /// The path, from the repository's root, of the files that belong next to the module, if there are any.
     beside: Option<&'static str>,
     threads: Threads,
 }
@@ -29,7 +29,7 @@ const STUDIO: Face = Face {
     beside: Some("crates/thalweg-studio-web/page"),
     threads: Threads::One,
 };
-/// What its worker runs where the page is isolated.
+/// The module that the studio's worker runs if the page is cross-origin isolated.
 const STUDIO_THREADS: Face = Face { folder: "threads", beside: None, threads: Threads::Many, ..STUDIO };
 /// The library for pages.
 const LIBRARY: Face = Face {
@@ -39,13 +39,14 @@ const LIBRARY: Face = Face {
     beside: Some("crates/thalweg-web/npm"),
     threads: Threads::One,
 };
-/// The same with threads.
+/// The library with threads.
 const THREADS: Face = Face { folder: "npm/threads", beside: None, threads: Threads::Many, ..LIBRARY };
 
-/// The worker that keeps pages for when there is no net, with the place for their names.
+/// The service worker that stores pages for offline use: its source, its file, and the placeholder for the list of
+/// files.
 const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");
 
-/// Where the pages of the examples are, and what of npm they are shown with: package, file, example.
+/// The folder of the example pages, and the npm files that they need: package, file, example.
 const EXAMPLES: &str = "xtask/web/examples";
 const SHOWN_WITH: [(&str, &str, &str); 6] = [
     ("three", "build/three.module.min.js", "three"),
@@ -56,17 +57,19 @@ const SHOWN_WITH: [(&str, &str, &str); 6] = [
     ("maplibre-gl", "dist/LICENSE.txt", "maplibre"),
 ];
 
-/// Packages of npm, with their versions, and where they are put: three (MIT) and MapLibre (BSD-3-Clause, which is laid beside it) are copied
-/// to their examples; the compiler (Apache-2.0) looks at the types.
+/// The npm packages with their versions, and the folder into which they are installed. three (MIT) and MapLibre
+/// (BSD-3-Clause, whose licence is placed next to it) are copied to their examples; the TypeScript compiler
+/// (Apache-2.0) checks the types.
 const PACKAGES: [&str; 3] = ["three@0.180.0", "maplibre-gl@5.24.1", "typescript@5.9.3"];
 const PLACE: &str = "target/npm-web";
 
-/// Seconds for which a page's memory is watched.
+/// How long the memory of a page is watched, in seconds.
 const STEADY: &str = "600";
 
-/// Makes `dist/` anew, and says what its modules weigh.
+/// Rebuilds `dist/`, and prints the sizes of its modules.
 ///
-/// `wasm-opt -O3` was tried on the library: 80 s of a core for 6 % fewer bytes, and 4 % more on the wire.
+/// `wasm-opt -O3` was tried on the library: it took 80 s of one core for 6 % fewer bytes, and 4 % more after
+/// compression.
 pub fn dist() -> Outcome {
     let dist = root().join("dist");
     clear(&dist)?;
@@ -75,7 +78,8 @@ pub fn dist() -> Outcome {
     }
     examples(&dist)?;
     offline(&dist)?;
-    // The modules that most pages cannot use, and the book's pictures, are more than what a browser should keep of a page that it has seen once.
+    // Added after the offline list: a browser should not have to store the modules that most pages cannot use, or the
+    // book's pictures, after a single visit.
     for face in [&STUDIO_THREADS, &THREADS] {
         face.lay(&dist, "web")?;
     }
@@ -91,7 +95,7 @@ pub fn dist() -> Outcome {
 }
 
 impl Face {
-    /// Lays its files into `dist`, the module built with a profile of cargo's.
+    /// Writes its files into `dist`, with the module built in a cargo profile.
     fn lay(&self, dist: &Path, profile: &str) -> Outcome {
         let folder = dist.join(self.folder);
         self.beside.map_or(Ok(()), |beside| copy(&root().join(beside), &folder))?;
@@ -103,7 +107,7 @@ impl Face {
     }
 }
 
-/// Lays the examples, and what of npm they are shown with.
+/// Copies the examples and the npm files that they need.
 fn examples(dist: &Path) -> Outcome {
     packages()?;
     copy(&root().join(EXAMPLES), &dist.join("examples"))?;
@@ -115,13 +119,14 @@ fn examples(dist: &Path) -> Outcome {
     Ok(())
 }
 
-/// Installs what comes of npm.
+/// Installs the npm packages.
 fn packages() -> Outcome {
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
     run(program(npm).args(["install", "--no-audit", "--no-fund", "--silent", "--prefix", PLACE]).args(PACKAGES))
 }
 
-/// Passes the tests of the npm package in Node, without a browser: its module is built quickly, the bits are the same.
+/// Runs the tests of the npm package in Node, without a browser. Its module is built in a quick profile, whose results
+/// are bit-identical.
 pub fn test_package(python: &Path, node: &mut Command) -> Outcome {
     let dist = root().join("target/web-test");
     clear(&dist)?;
@@ -130,7 +135,7 @@ pub fn test_package(python: &Path, node: &mut Command) -> Outcome {
     tests(&["bits", "files", "input", "types"], &dist, python, node)
 }
 
-/// Passes the tests of all pages in Chromium, as they are published.
+/// Runs the tests of all pages in Chromium, in the form in which they are published.
 pub fn test_pages(python: &Path, node: &mut Command) -> Outcome {
     dist()?;
     let dist = root().join("dist");
@@ -142,7 +147,7 @@ pub fn test_pages(python: &Path, node: &mut Command) -> Outcome {
         .env("DIST", dist))
 }
 
-/// Passes tests of the npm package in `dist`, by Node's own runner.
+/// Runs tests of the npm package in `dist` with Node's own test runner.
 fn tests(names: &[&str], dist: &Path, python: &Path, node: &mut Command) -> Outcome {
     let files = names.iter().map(|name| root().join(format!("tests/web/npm/{name}.test.mjs")));
     run(node
@@ -154,7 +159,7 @@ fn tests(names: &[&str], dist: &Path, python: &Path, node: &mut Command) -> Outc
         .env("PYTHON", python))
 }
 
-/// The command, which the tests in Rust have built.
+/// Returns the path of the command, which the tests in Rust have built.
 fn command() -> Outcome<PathBuf> {
     Ok(built()?.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX)))
 }
@@ -163,7 +168,8 @@ fn clear(folder: &Path) -> Outcome {
     if folder.exists() { fs::remove_dir_all(folder).map_err(problem(folder)) } else { Ok(()) }
 }
 
-/// Writes the worker that keeps all files of `dist/`, known by their names and contents: another build is fetched anew.
+/// Writes the service worker with the names and content hashes of all files of `dist/`, so that the files of another
+/// build are fetched again.
 fn offline(dist: &Path) -> Outcome {
     let [from, to] = [root().join(OFFLINE.0), dist.join(OFFLINE.1)];
     let text = read(&from)?;

@@ -1,4 +1,5 @@
-//! `cargo xtask wheel`: the Python package as a wheel; and its tests, in an environment with NumPy alone and in one with all that it can use.
+//! `cargo xtask wheel`: builds the Python package as a wheel, and runs its tests in an environment with NumPy alone
+//! and in one with all packages that it can use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::python::{python, python_of};
 use xtask::shell::{Outcome, built, program, root, run};
 
-/// Builds the wheel with a profile of cargo's, and gives its path.
+/// Builds the wheel in a cargo profile, and returns its path.
 pub fn build(profile: &str) -> Outcome<PathBuf> {
     let wheels = root().join("target/wheels");
     let python = python()?;
-    // What lies there is of another day: the one that is there afterwards is ours.
+    // Remove old wheels, so that the only one left afterwards is the new one.
     if let Ok(old) = fs::read_dir(&wheels) {
         let old = old.filter_map(Result::ok).map(|entry| entry.path());
         for path in old.filter(|path| path.extension().is_some_and(|ending| ending == "whl")) {
@@ -27,13 +28,13 @@ pub fn build(profile: &str) -> Outcome<PathBuf> {
     wheel.ok_or_else(|| format!("{}: no wheel was made", wheels.display()))
 }
 
-/// Installs the wheel in place of the one that an environment has; the version is the same from build to build.
+/// Installs the wheel in place of an installed one; forced, because the version is the same from build to build.
 pub fn install(python: &Path, wheel: &Path) -> Outcome {
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"];
     run(program(python).args(words).arg(wheel))
 }
 
-/// Builds the wheel as quickly as may be and passes its tests.
+/// Builds the wheel in the quickest profile and runs its tests.
 pub fn test(python: &Path) -> Outcome {
     let wheel = build("dev")?;
     let bare = root().join("target/venv-numpy");

@@ -1,4 +1,4 @@
-//! What the command says, and where: results on standard output, everything else on standard error.
+//! Console output: results go to standard output, everything else to standard error.
 
 use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -7,49 +7,49 @@ use serde_json::{Value, json};
 use thalweg_core::base::names::{lines, shown, to_text};
 use thalweg_core::{Error, Result};
 
-/// How much is said, and whether as JSON.
+/// The amount and the form of the output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Voice {
-    /// No progress and no summary.
+    /// True for no progress and no summary.
     pub quiet: bool,
-    /// Lines of JSON on standard output.
+    /// True for lines of JSON on standard output.
     pub json: bool,
 }
 
 impl Voice {
-    /// A line for a person.
+    /// Prints a line for a person, unless quiet or JSON is set.
     pub fn say(self, line: &str) {
         if !self.quiet && !self.json {
-            // Nobody may be listening; that is no reason to end.
+            // A failure to print is ignored: a closed output is no reason to end the work.
             let _ = print(&format!("{}\n", lines(line)));
         }
     }
 
-    /// A warning; said even when quiet.
+    /// Prints a warning, even if quiet is set.
     pub fn warn(self, message: &str) {
         eprint(&format!("warning: {}\n", lines(message)));
         self.event(&json!({"event": "warning", "message": message}));
     }
 
-    /// All that a reader or a writer had to say.
+    /// Prints all warnings of a reader or writer.
     pub fn warn_all(self, messages: &[String]) {
         messages.iter().for_each(|message| self.warn(message));
     }
 
-    /// The one message of a failure.
+    /// Prints the message of a failure.
     pub fn problem(self, message: &str) {
         eprint(&format!("error: {}\n", lines(message)));
         self.event(&json!({"event": "error", "message": message}));
     }
 
-    /// The one message of a failure after which a run can go on.
+    /// Prints the message of a failure after which the run can be resumed.
     pub fn kept(self, message: &str, checkpoint: &Path, resume: &str) {
         eprint(&format!("error: {}\n", lines(message)));
         let checkpoint = to_text(checkpoint);
         self.event(&json!({"event": "error", "message": message, "checkpoint": checkpoint, "resume": resume}));
     }
 
-    /// A line of JSON, if that is wanted (its schema is docs/report.schema.json).
+    /// Prints a line of JSON, if requested (its schema is docs/report.schema.json).
     pub fn event(self, event: &Value) {
         if self.json {
             let _ = print(&format!("{event}\n"));
@@ -57,10 +57,10 @@ impl Voice {
     }
 }
 
-/// Writes to standard output; a reader that has gone (`| head`) is no error.
+/// Writes to standard output; a closed pipe (as with `| head`) is not an error.
 ///
 /// # Errors
-/// When the system does not take it.
+/// Returns an error if the system refuses to write.
 pub fn print(text: &str) -> Result<()> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -71,16 +71,16 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes to standard error.
 pub fn eprint(text: &str) {
-    // There is nowhere left to complain to.
+    // If this fails, there is no other place to report it.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Paths as JSON holds them.
+/// Converts paths to text for JSON.
 pub fn texts(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| to_text(path)).collect()
 }
 
-/// Paths for a person, a line each, as seen from the current folder.
+/// Formats paths for a person, one per line, relative to the current folder.
 pub fn list(paths: &[PathBuf]) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let names: Vec<String> = paths.iter().map(|path| shown(path.strip_prefix(&here).unwrap_or(path))).collect();

@@ -1,4 +1,4 @@
-//! The one loop that steps a run: progress, Ctrl-C, checkpoints.
+//! The loop that steps a run, with progress, Ctrl-C and checkpoints.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,14 +15,14 @@ use crate::job::Job;
 use crate::progress::Show;
 use crate::signals::{INTERRUPTED, Rescue, ending, hold, is_asked, listen};
 
-/// A step that took longer may do so again: before the next one a copy of the run is held.
+/// If a step took longer than this, the next one may too; a copy of the run is then held before it.
 const LONG: Duration = Duration::from_millis(250);
 
-/// Steps `run` to its end and has the job write what it is for; or, after Ctrl-C, saves it and says how to go on. So it does
-/// when something fails after the first step.
+/// Steps `run` to its end and writes the results of the job. After Ctrl-C, or if something fails after the first step,
+/// it saves the run instead and prints how to resume it.
 ///
 /// # Errors
-/// As the run's steps; when a file cannot be written.
+/// As the run's steps; also if a file cannot be written.
 pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     listen(voice);
@@ -45,14 +45,15 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     }
 }
 
-/// Says that the run was stopped, and how to go on.
+/// Reports that the run was stopped, and how to resume it.
 fn stopped(checkpoint: &Path, [done, all]: [u64; 2], voice: Voice) {
     let resume = resume_line(checkpoint);
     voice.say(&format!("stopped after {done} of {all} steps; go on with: {resume}"));
     voice.event(&json!({"event": "interrupted", "checkpoint": to_text(checkpoint), "resume": resume}));
 }
 
-/// What saves the run as it stands, later and from another thread, if there is room for a copy of it.
+/// Returns a function that saves the run in its current state, later and from another thread; `None` if there is no
+/// memory for a copy.
 fn rescue_of(run: &Run, job: &Job, voice: Voice) -> Option<Rescue> {
     let (snapshot, job) = (run.snapshot()?, job.clone());
     Some(Box::new(move || match kept(&job, |path| snapshot.save(path, &job.note())) {
@@ -61,14 +62,14 @@ fn rescue_of(run: &Run, job: &Job, voice: Voice) -> Option<Rescue> {
             true
         }
         Err(error) => {
-            // The step goes on; perhaps there is room after it.
+            // The step continues; perhaps the run can be saved after it.
             voice.warn(&format!("no checkpoint: {error}"));
             false
         }
     }))
 }
 
-/// After a failure: keeps the run, if it has done anything, and says how to go on.
+/// After a failure, saves the run, unless no step has been taken, and reports how to resume it.
 fn failed(run: &Run, job: &Job, error: Error, voice: Voice) -> Result<ExitCode> {
     let [done, all] = run.steps();
     if done == 0 {
@@ -91,8 +92,8 @@ fn failed(run: &Run, job: &Job, error: Error, voice: Voice) -> Result<ExitCode> 
     Ok(ExitCode::FAILURE)
 }
 
-/// Saves a run where its checkpoint goes; where that cannot be, among the system's passing files or in the current folder. Gives
-/// the place.
+/// Saves a run to its checkpoint; if that fails, to the system's temporary folder or the current folder. Returns the
+/// path.
 fn kept(job: &Job, save: impl Fn(&Path) -> Result<()>) -> Result<PathBuf> {
     save(&job.checkpoint).map(|()| job.checkpoint.clone()).or_else(|error| {
         let folders = [Some(std::env::temp_dir()), std::env::current_dir().ok()].into_iter().flatten();
@@ -107,14 +108,15 @@ fn resume_line(checkpoint: &Path) -> String {
     format!("thalweg resume {}", quoted(checkpoint))
 }
 
-/// Whether a copy of the run fits beside it with room to spare.
+/// Returns true if a copy of the run fits into memory next to it, with space to spare.
 fn has_room(run: &Run) -> bool {
     let need = run.recipe().memory(&run.terrain().grid).saturating_add(run.bytes());
     thalweg_core::base::memory::check_memory("a copy of the run", need).is_ok()
 }
 
-/// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last
-/// `rescue` makes what is to be done when Ctrl-C comes within.
+/// Steps `run` to its end, and calls `after` after each step. Returns true if all steps were taken, false after
+/// Ctrl-C. Before a step that may take long, `rescue` makes the function that is called if Ctrl-C comes during the
+/// step.
 ///
 /// # Errors
 /// As the run's steps.
@@ -127,7 +129,7 @@ pub fn steps<T>(
 ) -> Result<bool> {
     let mut last: Option<(usize, Duration)> = None;
     loop {
-        // What a stage's first step takes nobody knows.
+        // The duration of a stage's first step is unknown.
         let may_last = last.is_none_or(|(turn, time)| turn != run.position().0 || time > LONG);
         hold(if may_last && has_room(run) { rescue(run, with) } else { None });
         let start = Instant::now();
@@ -145,7 +147,8 @@ pub fn steps<T>(
     Ok(true)
 }
 
-/// Draws the frame, keeps the state and saves the checkpoint that are due after a step; without any of them the run goes on.
+/// Draws the frame, saves the state and writes the checkpoint that are due after a step. If one of them fails, the run
+/// continues.
 fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &RunProgress, voice: Voice) {
     if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.step(run, progress)) {
         voice.warn(&format!("no frame: {error}"));
@@ -156,7 +159,7 @@ fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &RunProgr
     let is_due = job.every.is_some_and(|every| saved.elapsed().as_secs_f64() >= every);
     if is_due && !run.is_done() {
         if let Err(error) = run.save(&job.checkpoint, &job.note()) {
-            // The run itself is well; better to go on without than to lose it.
+            // The run itself is intact, so it is better to continue without a checkpoint than to lose it.
             voice.warn(&format!("no checkpoint: {error}"));
         }
         *saved = Instant::now();

@@ -1,13 +1,13 @@
-//! Faults: what happens when the system, or this program, fails; and, in builds for tests, how it is made to.
+//! Faults: what happens if the system or this program fails; and, in builds for tests, the injection of faults.
 
 use std::sync::Mutex;
 
 use thalweg_core::Result;
 
-/// What the last panic said, and where it was.
+/// The message and the location of the last panic.
 static FAULT: Mutex<String> = Mutex::new(String::new());
 
-/// Has faults be silent until [`caught`] tells of them, and a kill by the system be an error where it can.
+/// Silences panics, whose messages [`caught`] returns, and turns kills by the system into errors where possible.
 pub fn prepare() {
     std::panic::set_hook(Box::new(|fault| {
         let at = fault.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
@@ -16,8 +16,8 @@ pub fn prepare() {
             *last = format!("a fault in thalweg{at}, please report it: {}", thalweg_core::base::names::short(what));
         }
     }));
-    // Beyond the largest file that is allowed, writing is to fail and not to kill; and where memory ends the process aborts,
-    // after its one message, with an exit code and without a core.
+    // Beyond the largest allowed file size, writing fails with an error instead of killing the process. If memory is
+    // exhausted the process aborts after its one message, with an exit code and without a core dump.
     #[cfg(unix)]
     {
         use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn prepare() {
     watch();
 }
 
-/// Does `work`; what it cannot do, and what it fails at by a fault of its own, is one line.
+/// Does `work`; an error or a panic becomes a message of one line.
 pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> std::result::Result<T, String> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         Ok(done) => done.map_err(|error| error.to_string()),
@@ -39,8 +39,9 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> std::result::Result<T, Str
     }
 }
 
-/// Heeds THALWEG_FAULT, in builds for tests: `fail:N` makes the N-th change to the disk fail, `full:N` all from that on, `die:N`
-/// ends the process there as a kill would, `slow:N` has it take two seconds, and `tell:0` says each and leaves it be.
+/// Injects faults according to the environment variable `THALWEG_FAULT`, in builds for tests: `fail:N` makes the N-th
+/// change to the disk fail, `full:N` all from that one on, `die:N` ends the process there as a kill would, `slow:N`
+/// makes it take two seconds, and `tell:0` only reports each change.
 #[cfg(debug_assertions)]
 fn watch() {
     use std::io::{Error, ErrorKind};
@@ -58,7 +59,7 @@ fn watch() {
         }
         crate::console::eprint(&format!("fault {now}: {act:?} {}\n", thalweg_core::base::names::shown(path)));
         if kind == "die" {
-            // Nothing is tidied up.
+            // Nothing is cleaned up, as with a real kill.
             #[cfg(unix)]
             let _ = signal_hook::low_level::raise(signal_hook::consts::SIGKILL);
             std::process::abort();

@@ -1,4 +1,5 @@
-//! [`Job`]: what a run is for. It travels in the checkpoint, so that `resume` ends as the first command would have.
+//! [`Job`]: the purpose of a run. It is stored in the checkpoint, so that `resume` ends the run as the first command
+//! would have.
 
 use std::path::{Path, PathBuf};
 
@@ -19,37 +20,40 @@ use crate::args::values::Sample;
 use crate::console::{Voice, list, texts};
 use crate::signals::{ending, naming};
 
-/// A run's ending, report and checkpoint. All paths are absolute, so that it may be resumed from any folder.
+/// A run's results, report and checkpoint. All paths are absolute, so that the run can be resumed from any folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// What becomes of the terrain.
+    /// The files to write at the end of the run.
     pub ending: Ending,
-    /// Where the report goes (a world has one of its own besides).
+    /// The file of the report (a world's folder has one of its own in addition).
     #[serde(with = "names::path_option")]
     pub report: Option<PathBuf>,
-    /// Where the run is saved.
+    /// The file of the checkpoint.
     #[serde(with = "names::path")]
     pub checkpoint: PathBuf,
-    /// Whether the user named the checkpoint; if not, it goes when the run is done.
+    /// True if the user named the checkpoint; otherwise it is deleted when the run is done.
     pub keep: bool,
-    /// Seconds between two checkpoints, if there are any but the one after Ctrl-C.
+    /// The time between two checkpoints in seconds; `None` if there is only the one after Ctrl-C.
     pub every: Option<f64>,
-    /// Pictures drawn under way.
+    /// Pictures that are drawn during the run.
     pub frames: Option<Frames>,
-    /// Heights kept under way.
+    /// Heights that are saved during the run.
     pub states: Option<States>,
-    /// What the elevation model says of its units that was overridden.
+    /// The units that the elevation model states and that were overridden.
     pub units_overridden: Vec<String>,
-    /// What the command has read besides what the recipe names, as text: it stays, wherever it lies.
+    /// The files that the command has read in addition to those that the recipe refers to, as text; they must not be
+    /// overwritten.
     pub reads: Vec<String>,
 }
 
 impl Job {
-    /// The job of a command, which reads `reads` besides what its recipe names; refused here, before the work, if something
-    /// cannot be written, is read or written otherwise, or if a run was interrupted whose checkpoint this one would replace.
+    /// Makes the job of a command, which reads `reads` in addition to the files of its recipe. Problems are reported
+    /// here, before the work: outputs that cannot be written, that are also inputs or that are written twice, and a
+    /// checkpoint of an interrupted run that this one would replace.
     ///
     /// # Errors
-    /// When a folder is missing or may not be written, an ending names no format, or frames are wanted of no stage.
+    /// Returns an error if a folder is missing or not writable, if an extension is not a known format, or if frames
+    /// are requested of a stage that does not exist.
     pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<Self> {
         let states = args.states.of(&ending, recipe).map_err(as_typed)?;
         let by_itself = match &ending {
@@ -78,7 +82,7 @@ impl Job {
         Ok(job)
     }
 
-    /// Whether all that will be written can be.
+    /// Checks that everything that will be written can be.
     ///
     /// # Errors
     /// As [`Job::new`].
@@ -90,13 +94,13 @@ impl Job {
         output::check(&self.checkpoint)
     }
 
-    /// Whether nothing is written that is read, by the recipe or besides, or written otherwise.
+    /// Checks that no output is also an input, of the recipe or in addition to it, or another output.
     ///
     /// # Errors
-    /// When something is.
+    /// Returns an error that names the file.
     pub fn check_apart(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
         let mut reads = [reads, &recipe.reads()].concat();
-        // A preset's elevation model is not read from there, but laid there.
+        // A preset's elevation model is not read from there, but written there.
         reads.retain(|path| Some(path) != self.ending.lays().as_ref());
         if let Some(frames) = &self.frames
             && let Some(frame) = reads.iter().find(|path| frames.may_be(path))
@@ -117,15 +121,15 @@ impl Job {
         apart(&reads, &writes)
     }
 
-    /// As it stands in a checkpoint.
+    /// The form in which it is stored in a checkpoint.
     pub fn note(&self) -> Value {
         json!(self)
     }
 
-    /// Writes what the run was for, and the report: all together, or nothing.
+    /// Writes the results and the report: all together, or nothing.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
         let mut draft = self.ending.draft(run, self.frames.as_ref(), self.report.as_deref())?;
         voice.warn_all(draft.warnings());
@@ -135,7 +139,7 @@ impl Job {
         draft.report["seconds"] = seconds.into();
         draft.report["threads"] = rayon::current_num_threads().into();
         draft.seal()?;
-        // From here on the run is done, whoever calls, and however often.
+        // From here on the run counts as done, regardless of signals.
         let _ending = ending();
         let mut naming = naming();
         let files = draft.files();
@@ -143,7 +147,7 @@ impl Job {
         let report = draft.commit(&run.recipe().reads().into_iter().chain(reads).collect::<Vec<_>>())?;
         *naming = true;
         if self.keep {
-            // It holds the finished run: nobody takes it for one that waits.
+            // The checkpoint contains the finished run, so that it is not taken for an interrupted one.
             if let Err(error) = run.save(&self.checkpoint, &self.note()) {
                 voice.warn(&format!("the checkpoint is of an earlier step: {error}"));
             }
@@ -161,8 +165,8 @@ impl Job {
     }
 }
 
-/// Refuses to begin where an interrupted run has left its checkpoint; a `fresh` run gives it up. One that a finished run was asked
-/// to leave is no hindrance.
+/// Refuses to start if an interrupted run has left its checkpoint here; with `fresh` that checkpoint is deleted. The
+/// checkpoint of a finished run is no obstacle.
 fn pending(path: &Path, fresh: bool, is_world: bool) -> Result<()> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(());
@@ -185,17 +189,18 @@ fn pending(path: &Path, fresh: bool, is_world: bool) -> Result<()> {
     Err(Error::file(path, format!("is {far}; {ways}")))
 }
 
-/// Takes a world's folder for this process, until the lock is dropped.
+/// Locks a world's folder for this process until the lock is dropped.
 ///
 /// # Errors
-/// When another process builds there.
+/// Returns an error if another process is building there.
 pub fn locked(folder: &Path, voice: Voice) -> Result<Lock> {
     let lock = Lock::take(folder)?;
     lock.warning.iter().for_each(|warning| voice.warn(warning));
     Ok(lock)
 }
 
-/// An error of the library in the words that are typed: its `sample type` is `--type` here, its `states` are `--save-every`.
+/// Rewrites an error of the library in terms of the command's options: `sample type` is `--type`, `states` is
+/// `--save-every`.
 pub fn as_typed(error: Error) -> Error {
     let options = [("sample type", "--type"), ("for", "--for"), ("states", "--save-every")];
     let typed = |name: String| match name.split_once(" = ") {
@@ -213,7 +218,7 @@ pub fn as_typed(error: Error) -> Error {
     }
 }
 
-/// The library's name of a type.
+/// Converts a sample type of the command line to the library's.
 pub fn sample_type(sample: Sample) -> SampleType {
     match sample {
         Sample::F32 => SampleType::F32,

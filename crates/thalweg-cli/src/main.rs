@@ -1,4 +1,4 @@
-//! The command `thalweg`: a thin face of the library of that name.
+//! The command `thalweg`: a thin layer over the library of that name.
 
 mod args;
 mod commands;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     code
 }
 
-/// Threads to work with, if it was said, and how to speak.
+/// Returns the requested number of threads, if any, and the form of the output.
 fn manner(command: &Command) -> (Option<usize>, Voice) {
     let run = match command {
         Command::Build(build) => &build.run,
@@ -106,7 +106,8 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the pool of so many threads; of as many as RAYON_NUM_THREADS says, or as there are cores, if nothing is said.
+/// Starts the global thread pool. The default number of threads is that of `RAYON_NUM_THREADS`, or else the number of
+/// cores.
 fn pool(threads: Option<usize>) -> Result<()> {
     let threads = match (threads, std::env::var_os(THREADS)) {
         (Some(threads), _) => threads,
@@ -125,5 +126,5 @@ fn pool(threads: Option<usize>) -> Result<()> {
     pool.map_err(|error| Error::value("threads", threads, format!("what the system gives ({error})")))
 }
 
-/// What rayon's programs heed.
+/// The environment variable that programs with rayon use for the number of threads.
 const THREADS: &str = "RAYON_NUM_THREADS";

@@ -1,66 +1,70 @@
-//! What commands take of memory, so that what does not fit is refused before it starts.
+//! The memory that commands need, so that work that does not fit is refused before it starts.
 //!
-//! Figures are measured: the greatest address space of a run less that of one over a few cells, over its cells, rounded up. The
-//! test `memory.rs` runs every command under limits and sees that each works or refuses.
+//! The figures are measured: the peak address space of a run, minus that of a run over a few cells, per cell, rounded
+//! up. The test `every_command_weighs_its_memory` in `tests/it/limits.rs` runs every command under limits and checks
+//! that each either works or refuses.
 
 use thalweg_core::base::memory::check_memory;
 use thalweg_core::{Grid, Result, Terrain};
 
-/// What a command takes beside the terrains that were read.
+/// The memory that a command needs in addition to the terrains that were read.
 #[derive(Debug, Clone, Copy)]
 pub struct Need {
-    /// Bytes to a cell.
+    /// Bytes per cell.
     pub cell: u64,
-    /// Bytes to a pixel.
+    /// Bytes per pixel.
     pub pixel: u64,
 }
 
-/// `shade`: a pixel to a cell, of which it makes light, shadow and colour.
+/// `shade`: one pixel per cell, for which it computes light, shadow and colour.
 pub const SHADE: Need = Need { cell: 24, pixel: 0 };
 /// `view`, and each picture of `compare`.
 pub const VIEW: Need = Need { cell: 26, pixel: 150 };
-/// A natural view beside [`VIEW`], of its samples: shares, colours, light, and the ground in finer samples than cells.
+/// A natural view, in addition to [`VIEW`], per sample: shares, colours, light, and the ground in samples finer than
+/// cells.
 pub const NATURAL: Need = Need { cell: 260, pixel: 0 };
-/// `picture`, with what the driver takes where there is no card.
+/// `picture`, including the memory of the software driver on machines without a graphics card.
 #[cfg(feature = "studio")]
 pub const PICTURE: Need = Need { cell: 160, pixel: 64 };
-/// `mesh`: positions, normals, tangents, places on the map, two triangles; and all of it once more while it is written.
+/// `mesh`: positions, normals, tangents, texture coordinates and two triangles; and all of it a second time while it
+/// is written.
 pub const MESH: Need = Need { cell: 170, pixel: 0 };
-/// `textures`, of the larger of cells and samples: weights, factors, maps, and each file's bytes in turn.
+/// `textures`, for the larger of cells and samples: weights, factors, maps, and the bytes of one file at a time.
 pub const TEXTURES: Need = Need { cell: 260, pixel: 0 };
-/// `normals`, 16 bits to a channel.
+/// `normals`, with 16 bits per channel.
 pub const NORMALS: Need = Need { cell: 58, pixel: 0 };
-/// `resample`, of the cells to be: heights, samples, what is between rows and columns.
+/// `resample`, per resulting cell: heights, samples, and intermediate values between rows and columns.
 pub const RESAMPLE: Need = Need { cell: 20, pixel: 0 };
-/// `crop`, of the cells to be.
+/// `crop`, per resulting cell.
 pub const CROP: Need = Need { cell: 20, pixel: 0 };
-/// `measure`, all that it looks at.
+/// `measure`, with everything that it measures.
 pub const MEASURE: Need = Need { cell: 116, pixel: 0 };
-/// `info`, beside what it reads.
+/// `info`, in addition to what it reads.
 pub const INFO: Need = Need { cell: 0, pixel: 0 };
-/// `rivers`, all at its height.
+/// `rivers`, at its peak.
 pub const RIVERS: Need = Need { cell: 140, pixel: 0 };
 
-/// Bytes to a cell of a file while it is read, and of the terrain then.
+/// Bytes per cell of a file while it is read, and of the terrain afterwards.
 const READ: [u64; 2] = [32, 5];
 
 impl Need {
-    /// Refuses work over so many cells and pixels that cannot fit.
+    /// Refuses work on this many cells and pixels if it cannot fit.
     ///
     /// # Errors
-    /// When it is more than the system has free.
+    /// Returns an error if it needs more memory than the system has free.
     pub fn check(self, what: &str, cells: [usize; 2], pixels: [usize; 2]) -> Result<()> {
         let area = |size: [usize; 2]| (size[0] as u64).saturating_mul(size[1] as u64);
         let cells = self.cell.saturating_mul(area(cells));
         check_memory(what, cells.saturating_add(self.pixel.saturating_mul(area(pixels))))
     }
 
-    /// Bytes of so many cells, with what reading them takes before, or what is read beside.
+    /// The bytes for this many cells: the larger of what reading them takes, and of the terrain with the command's own
+    /// memory.
     pub fn beside(self, [rows, cols]: [usize; 2]) -> u64 {
         (rows as u64).saturating_mul(cols as u64).saturating_mul(READ[0].max(READ[1] + self.cell))
     }
 
-    /// The same over a terrain.
+    /// Does the same for a terrain.
     ///
     /// # Errors
     /// As [`Need::check`].
@@ -69,10 +73,10 @@ impl Need {
     }
 }
 
-/// Refuses work by rows that cannot fit even so.
+/// Refuses work by rows if even that cannot fit.
 ///
 /// # Errors
-/// When it is more than the system has free.
+/// Returns an error if it needs more memory than the system has free.
 pub fn by_rows(what: &str, grid: &Grid, bytes: u64) -> Result<()> {
     check_memory(&format!("{what} of {} by rows", shown(grid)), bytes)
 }

@@ -1,4 +1,4 @@
-//! Progress as it is shown: a bar on a terminal, lines of JSON, or nothing.
+//! The display of progress: a bar on a terminal, lines of JSON, or nothing.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::console::Voice;
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);
 
-/// A progress bar, if standard error is a terminal and the user asked for neither silence nor JSON. Dropping it clears
+/// A progress bar, if standard error is a terminal and the user requested neither silence nor JSON. Dropping it clears
 /// the bar, so that the next message starts on a line of its own.
 struct Bar(Option<ProgressBar>);
 
@@ -34,7 +34,7 @@ impl Drop for Bar {
     }
 }
 
-/// The parts of a work, one after the other.
+/// The progress of work in phases that follow one another.
 pub struct Phases {
     voice: Voice,
     start: Instant,
@@ -45,7 +45,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Of `all` parts none yet.
+    /// Starts with none of `all` phases done.
     pub fn new(voice: Voice, all: u64) -> Self {
         Self {
             voice,
@@ -57,7 +57,7 @@ impl Phases {
         }
     }
 
-    /// Ends the part before, if there is one, and begins another.
+    /// Ends the previous phase, if there is one, and begins another.
     pub fn begin(&mut self, label: &str) {
         self.step();
         self.label = label.to_string();
@@ -67,7 +67,7 @@ impl Phases {
         }
     }
 
-    /// Ends the last part.
+    /// Ends the last phase.
     pub fn end(mut self) {
         self.step();
     }
@@ -92,7 +92,7 @@ impl Phases {
     }
 }
 
-/// What is counted, one thing after the other.
+/// The progress of counted items.
 pub struct Counting {
     voice: Voice,
     start: Instant,
@@ -101,12 +101,12 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Nothing counted yet.
+    /// Starts with nothing counted.
     pub fn new(voice: Voice) -> Self {
         Self { voice, start: Instant::now(), last: None, bar: Bar::new(voice, "{msg:36} {wide_bar} {pos}/{len}", 0) }
     }
 
-    /// So many of all are done.
+    /// Reports that `done` of `all` items are done.
     pub fn step(&mut self, label: &str, [done, all]: [u64; 2]) {
         if let Some(bar) = &self.bar.0 {
             bar.set_message(label.to_string());
@@ -135,24 +135,24 @@ impl Counting {
 /// One of several worlds.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// What it is called.
+    /// The name of the world.
     pub name: String,
-    /// Its number, from 1, and how many there are.
+    /// The number of the world, from 1, and the number of all worlds.
     pub number: [usize; 2],
 }
 
-/// Progress as it is shown, of that world where there are several.
+/// The display of a run's progress; if there are several worlds, of the current one.
 pub enum Show {
-    /// On a terminal: one bar a stage.
+    /// On a terminal: one bar per stage.
     Bar(ProgressBar, Option<usize>, Option<World>),
-    /// Lines of JSON; when the last one was written.
+    /// Lines of JSON, with the time of the last one.
     Lines(Voice, Instant, Option<Instant>, Option<World>),
-    /// Not at all.
+    /// No display.
     Nothing,
 }
 
 impl Show {
-    /// Nothing shown yet.
+    /// Starts with nothing displayed.
     pub fn new(voice: Voice, world: Option<World>) -> Self {
         if voice.json {
             return Self::Lines(voice, Instant::now(), None, world);
@@ -168,7 +168,7 @@ impl Show {
         Self::Bar(bar, None, world)
     }
 
-    /// After a step.
+    /// Updates the display after a step.
     pub fn step(&mut self, progress: &RunProgress, run: &Run) {
         match self {
             Self::Nothing => {}
@@ -225,7 +225,7 @@ impl Show {
 
 impl Drop for Show {
     fn drop(&mut self) {
-        // Whatever is said next must not stand behind a bar.
+        // The next message must not be printed behind a bar.
         if let Self::Bar(bar, ..) = self {
             bar.finish_and_clear();
         }

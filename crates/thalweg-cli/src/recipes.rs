@@ -1,4 +1,4 @@
-//! The recipes that a command names: presets and files; and what it changes in them.
+//! The recipes that a command refers to: presets and files, and the changes that the command makes to them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,38 +18,38 @@ use thalweg_sim::run::Run;
 
 use crate::console::Voice;
 
-/// The names.
+/// The names of the presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 
-/// One model as it is typed.
+/// A single model with its settings, as given on the command line.
 pub struct OneModel<'a> {
-    /// Its name.
+    /// The model's name.
     pub name: &'a str,
-    /// Its parameters.
+    /// The parameters.
     pub set: &'a [(String, String)],
-    /// Its layers' files.
+    /// The files of the input layers.
     pub layers: &'a [(String, PathBuf)],
-    /// The seed of its random numbers.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// Below it there is sea.
+    /// The sea level in metres; `None` without a sea.
     pub sea_level: Option<f64>,
-    /// What happens at the sides.
+    /// The boundary conditions of the sides.
     pub edges: Edges,
 }
 
-/// The recipe of one model.
+/// Makes the recipe of a single model.
 ///
 /// # Errors
-/// No such model, parameter or layer; a value that is not allowed.
+/// Returns an error if there is no such model, parameter or layer, or if a value is not allowed.
 pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
     let mut model = models::find_model(asked.name)?;
     let about = model.about();
     let set: Vec<_> = asked.set.iter().map(|(name, value)| (name.as_str(), parse_value(value))).collect();
     set_parameters(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
     let mut recipe = Recipe::single(model, asked.seed);
-    // Layers are read when the stage begins, which after a resume may be in another folder.
+    // Layers are read when the stage starts, which after a resume may be in another current folder.
     recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?.into();
     recipe.sea_level = asked.sea_level;
     recipe.edges = asked.edges;
@@ -65,18 +65,19 @@ pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// The preset of that name, if there is one. Its elevation model, if it has one, lies nowhere yet: see [`laid`] and [`borrowed`].
+/// Returns the preset of that name, if there is one. Its elevation model, if it has one, has not been written to a
+/// file yet: see [`write_elevation_model`] and [`borrowed`].
 ///
 /// # Errors
-/// When its text is no recipe, which a test rules out.
+/// Returns an error if the preset's text is not a valid recipe, which a test rules out.
 pub fn find(name: &str) -> Option<Result<Recipe>> {
     Some(PRESETS.iter().find(|preset| preset.name == name)?.recipe())
 }
 
-/// A preset whose elevation model, if it has one, lies in a folder that goes with this process.
+/// Returns a preset whose elevation model, if it has one, has been written to a temporary folder of this process.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if the elevation model cannot be written.
 pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
     match recipe.dem() {
         Some(_) => write_elevation_model(recipe, &own_folder()?),
@@ -84,21 +85,21 @@ pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
     }
 }
 
-/// Removes what goes with the process.
+/// Removes the temporary folder of this process.
 pub fn tidy() {
     drop(held().take());
 }
 
-/// A folder of this process's own among the passing files.
+/// The temporary folder of this process, once it has been created.
 static FOLDER: Mutex<Option<(PathBuf, Temporary)>> = Mutex::new(None);
 
 fn held() -> MutexGuard<'static, Option<(PathBuf, Temporary)>> {
-    // A path is whole whoever failed while he held it.
+    // The path is intact even if a thread panicked while it held the lock.
     FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the folder that goes with this process, once. It is new, and nobody else may look into it: whoever else writes among
-/// passing files cannot have put anything there.
+/// Creates the temporary folder of this process, once. The folder is new and private, so no other process that writes
+/// to the system's temporary folder can have put anything into it.
 fn own_folder() -> Result<PathBuf> {
     let mut held = held();
     if let Some((folder, _)) = &*held {
@@ -112,13 +113,14 @@ fn own_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Name, text and small picture (PNG) of each.
+/// Returns the name, text and thumbnail (PNG) of each preset.
 #[cfg(feature = "studio")]
 pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, String, &'static [u8])> {
     PRESETS.iter().map(|preset| {
         let (name, text) = (&preset.name, &preset.text);
         let picture = THUMBNAILS.iter().find(|(known, _)| known == name);
-        // Without room for its elevation model the studio says that the file is missing, when it is asked for.
+        // If there is no space for the preset's elevation model, the studio reports the missing file when the preset
+        // is opened.
         let placed = || {
             let recipe = Recipe::parse(text).ok().filter(|recipe| recipe.dem().is_some())?;
             Some(borrowed(recipe).ok()?.absolute().ok()?.to_toml())
@@ -127,7 +129,7 @@ pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, String, &'static
     })
 }
 
-/// Small pictures of the presets, drawn by `cargo xtask gallery`.
+/// Thumbnails of the presets, drawn by `cargo xtask gallery`.
 #[cfg(feature = "studio")]
 const THUMBNAILS: &[(&str, &[u8])] = &[
     ("alpine", include_bytes!("../thumbnails/alpine.png")),
@@ -152,10 +154,10 @@ const THUMBNAILS: &[(&str, &[u8])] = &[
     ("volcanic_island", include_bytes!("../thumbnails/volcanic_island.png")),
 ];
 
-/// Sets LABEL.PARAMETER to a value as typed.
+/// Sets `LABEL.PARAMETER` to a value given as text.
 ///
 /// # Errors
-/// No such stage or parameter, a value that it does not take.
+/// Returns an error if there is no such stage or parameter, or if the parameter does not accept the value.
 pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
     let Some((label, param)) = key.split_once('.') else {
         return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
@@ -166,7 +168,7 @@ pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
 /// Refuses a parameter that is given twice.
 ///
 /// # Errors
-/// When one is.
+/// Returns an error that names the parameter with both values.
 pub fn each_once(sets: &[(String, String)]) -> Result<()> {
     for (number, (key, value)) in sets.iter().enumerate() {
         if let Some((_, before)) = sets[..number].iter().find(|(known, _)| known == key) {
@@ -176,10 +178,11 @@ pub fn each_once(sets: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// The preset of that name, its elevation model at hand as long as this process is, or the recipe in that file.
+/// Returns the preset of that name, with its elevation model in the temporary folder of this process, or the recipe in
+/// that file.
 ///
 /// # Errors
-/// When there is neither.
+/// Returns an error if there is neither.
 pub fn named(name: &OsStr) -> Result<Recipe> {
     match found(name)? {
         (preset, true) => borrowed(preset),
@@ -187,15 +190,15 @@ pub fn named(name: &OsStr) -> Result<Recipe> {
     }
 }
 
-/// The file that a recipe is read from, if it is none of the presets.
+/// Returns the file from which a recipe is read; `None` for a preset.
 pub fn recipe_file(name: &OsStr) -> Option<PathBuf> {
     name.to_str().is_none_or(|name| find(name).is_none()).then(|| name.into())
 }
 
-/// The preset of that name, or the recipe in that file; and whether it is a preset.
+/// Returns the preset of that name, or the recipe in that file; with true if it is a preset.
 ///
 /// # Errors
-/// When there is neither.
+/// Returns an error if there is neither.
 pub fn found(name: &OsStr) -> Result<(Recipe, bool)> {
     let path = Path::new(name);
     match name.to_str().and_then(find) {
@@ -205,10 +208,10 @@ pub fn found(name: &OsStr) -> Result<(Recipe, bool)> {
     }
 }
 
-/// The run from the recipe's own start, warnings said.
+/// Starts a run of the recipe, and prints the warnings.
 ///
 /// # Errors
-/// When the recipe cannot be run, or its own terrain not be read.
+/// Returns an error if the recipe cannot be run, or if its elevation model cannot be read.
 pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
     let run = Run::new(recipe)?;
     voice.warn_all(&run.input().warnings);

@@ -1,11 +1,11 @@
-//! Ctrl-C and SIGTERM: a run ends after its running step, or, where that lasts, as it stood before it.
+//! Ctrl-C and SIGTERM: a run ends after its current step or, if that takes long, in the state before it.
 //!
-//! The first signal asks. A step that lasts longer than [`PATIENCE`] is not waited for: before every step that may last, a copy of
-//! the run is [held](hold), and another thread saves that and ends the process. So it is while the final files are written; once
-//! they take their [names](naming) the run is done.
+//! The first signal requests the end. A step that takes longer than [`PATIENCE`] is not waited for: before every step
+//! that may take long, a copy of the run is [held](hold), and another thread saves that copy and ends the process. The
+//! same holds while the final files are written; once they take their [names](naming), the run is done.
 //!
-//! The second signal changes nothing: whoever is impatient shall not lose a run by it. The third leaves at once, without a
-//! checkpoint; but never between two names of the final files.
+//! The second signal changes nothing, so that an impatient user does not lose a run. The third ends the process at
+//! once without a checkpoint, but never while the final files are being renamed.
 
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,57 +16,57 @@ use thalweg_io::atomic::abandon;
 
 use crate::console::{Voice, eprint};
 
-/// Set by the first signal.
+/// True after the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// How many signals there were.
+/// The number of signals so far.
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
-/// What a process ended by Ctrl-C returns, by custom (128 + SIGINT).
+/// The exit code of a process that was ended by Ctrl-C, by convention 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
-/// How long a step may still take.
+/// How long the current step may still take after the first signal.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// What saves a run that lasts, and says so; whether the process may end.
+/// A function that saves a run whose step takes long, and reports it; it returns true if the process may end.
 pub type Rescue = Box<dyn FnOnce() -> bool + Send>;
 
 static HELD: Mutex<Option<Rescue>> = Mutex::new(None);
 
-/// Held by whoever ends the run.
+/// Locked by whoever ends the run.
 static ENDING: Mutex<()> = Mutex::new(());
 
-/// Held while the final files take their names; whether they have.
+/// Locked while the final files are renamed; true once they have their names.
 static NAMING: Mutex<bool> = Mutex::new(false);
 
-/// Whether a signal has asked the run to stop.
+/// Returns true if a signal has requested the end of the run.
 pub fn is_asked() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// What is to be done when a signal comes and nothing happens; `None` waits.
+/// Sets what is done if a signal comes and the step does not end in time; `None` waits for the step.
 pub fn hold(rescue: Option<Rescue>) {
     *lock(&HELD) = rescue;
 }
 
-/// Ends the run here, and nowhere else as long as this is kept; what was held is given up.
+/// Claims the end of the run: while the guard is kept, no other thread ends it. The held copy is dropped.
 pub fn ending() -> MutexGuard<'static, ()> {
     let guard = lock(&ENDING);
     hold(None);
     guard
 }
 
-/// No signal ends the process as long as this is kept, nor after it was set to true.
+/// While the guard is kept, no signal ends the process, nor after its value was set to true.
 pub fn naming() -> MutexGuard<'static, bool> {
     lock(&NAMING)
 }
 
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
-    // Whoever failed while he held it had it whole.
+    // The value is intact even if a thread panicked while it held the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches Ctrl-C and SIGTERM.
+/// Installs the handler of Ctrl-C and SIGTERM.
 pub fn listen(voice: Voice) {
     let heard = ctrlc::set_handler(move || {
         STOP.store(true, Ordering::Relaxed);
@@ -81,7 +81,7 @@ pub fn listen(voice: Voice) {
     }
 }
 
-/// Saves what is held and ends the process, if by then nobody else has begun to.
+/// Saves the held copy and ends the process, unless another thread has started to end the run by then.
 fn rescue() {
     std::thread::sleep(PATIENCE);
     let _guard = lock(&ENDING);
@@ -91,7 +91,7 @@ fn rescue() {
     }
 }
 
-/// Ends the process at once, unless all that it is to write is there, or is about to be.
+/// Ends the process at once, unless all files to be written exist or are about to.
 fn leave() {
     let is_named = lock(&NAMING);
     if !*is_named {
@@ -99,7 +99,7 @@ fn leave() {
     }
 }
 
-/// Ends the process, and leaves nothing half-written.
+/// Ends the process without leaving half-written files.
 fn end() -> ! {
     abandon();
     exit(INTERRUPTED.into())

@@ -1,4 +1,4 @@
-//! Work that goes tile by tile into a store: the loop that steps it, and what is said of it.
+//! Work that is done tile by tile into a store: the loop that steps it, and its messages.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,20 +14,20 @@ use crate::console::{Voice, list, texts};
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, is_asked, listen};
 
-/// Whether a path that is to be written names a store.
+/// Returns true if the path of an output names a store.
 pub fn is_store_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"))
 }
 
-/// Plans a job and carries it out on this machine, in tiles of `tile` cells or, where `memory` is short, of others. What is there of the
-/// same plan already is kept.
+/// Plans a job and carries it out on this machine, in tiles of `tile` cells or, if `memory` (in bytes) is short, of
+/// another size. Finished tiles of the same plan are kept.
 ///
 /// # Errors
-/// A job that cannot be planned, no room, what its parts meet.
+/// Returns an error if the job cannot be planned or there is too little space, and the errors of its parts.
 pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     voice.warn_all(&job.warnings()?);
-    // Tiles of the side that a store was begun with, however much memory was free then.
+    // An existing store keeps the tile side with which it was started, however much memory was free then.
     let tile = Plan::beside(store).map_or(tile, |begun| begun.side);
     let memory = memory.or_else(memory::available).unwrap_or(u64::MAX);
     let (plan, threads) = Plan::within(&job, store, tile, memory, rayon::current_num_threads())?;
@@ -64,7 +64,7 @@ pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says that work goes by tiles though nobody asked for it.
+/// Reports that the work is done by tiles although that was not requested.
 pub fn say_tiled(store: &Path, voice: Voice) {
     voice.say(&format!("it does not fit into memory: it goes by tiles, into {}", shown(store)));
 }

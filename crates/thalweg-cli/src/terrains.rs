@@ -1,4 +1,4 @@
-//! What commands read: terrains and trees, with what is to be said of them said.
+//! The inputs of commands: reads terrains and trees, and prints the warnings about them.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -19,10 +19,10 @@ use crate::args::{LoadArgs, WaterArgs};
 use crate::console::Voice;
 use crate::memory::Need;
 
-/// A terrain from a file, or from a folder that `build` or `drain` wrote.
+/// Reads a terrain from a file, or from a folder that `build` or `drain` wrote.
 ///
 /// # Errors
-/// When a file cannot be read, or is none of this terrain.
+/// Returns an error if a file cannot be read or does not belong to this terrain.
 pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
     if is_zarr(path) {
         let (terrain, _, warnings) = ElevationFile::open(path, &args.options())?.whole()?;
@@ -31,7 +31,7 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
     told(read_world(path, &args.options())?, sea, voice)
 }
 
-/// The same with all that the studio shows: further layers, and the trees.
+/// Does the same with everything that the studio shows: further layers, and the trees.
 ///
 /// # Errors
 /// As [`input`].
@@ -42,23 +42,23 @@ pub fn shown(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
 
 /// An elevation model that a command works on.
 pub struct Opened {
-    /// Its terrain.
+    /// The terrain.
     pub terrain: Terrain,
-    /// The sample that stood for no data.
+    /// The sample that stands for no data in the source.
     pub nodata: Option<f64>,
-    /// What it says of its units that was overridden.
+    /// The units that the file states and that were overridden.
     pub overridden: Vec<String>,
 }
 
-/// A file's terrain, or that of a map of Zarr, as commands on elevation models take it, with its edges and its sea.
+/// Reads a file or a Zarr array for commands on elevation models, with the given edges and sea level.
 ///
 /// # Errors
-/// When the file cannot be read, or the sea lies outside the accepted heights.
+/// Returns an error if the file cannot be read, or if the sea level is outside the accepted heights.
 pub fn opened(path: &Path, args: &LoadArgs, edges: EdgeWord, sea: Option<f64>, voice: Voice) -> Result<Opened> {
     let (mut opened, warnings) = if is_zarr(path) {
         let file = ElevationFile::open(path, &args.options())?;
         let (terrain, reading, warnings) = file.whole()?;
-        // What stands for no data in fixed point is no height that a file of metres could have.
+        // The value that stands for no data in fixed point is of no use in a file in metres.
         let nodata = reading.nodata().filter(|value| value.abs() < 1e6);
         (Opened { terrain, nodata, overridden: file.overridden().to_vec() }, warnings)
     } else {
@@ -71,11 +71,12 @@ pub fn opened(path: &Path, args: &LoadArgs, edges: EdgeWord, sea: Option<f64>, v
     Ok(opened)
 }
 
-/// The source, where work goes by windows: of a map of Zarr or a TIFF, if that was asked for, or where it needs more bytes than there are for so
-/// many rows and columns.
+/// Opens the source if the work is done by windows: for a Zarr array or a TIFF, if that was requested with `asked`, or
+/// if the work as a whole needs more memory than is available. `need` returns the bytes for these numbers of rows and
+/// columns.
 ///
 /// # Errors
-/// A source that cannot be opened, where windows were asked for.
+/// Returns an error if windows were requested and the source cannot be opened.
 pub fn by_windows(
     path: &Path,
     args: &LoadArgs,
@@ -88,30 +89,30 @@ pub fn by_windows(
     let file = match ElevationFile::open(path, &args.options()) {
         Ok(file) => file,
         Err(error) if asked => return Err(error),
-        // It is refused where it is read whole, in the words of that.
+        // The caller then reads it as a whole and reports the error itself.
         Err(_) => return Ok(None),
     };
     let need = need(file.grid().size);
     Ok((asked || check_memory("by windows", need).is_err()).then_some(file))
 }
 
-/// What a sea level that was given says in heights.
+/// Converts a given sea level in metres to a height.
 ///
 /// # Errors
-/// Outside the accepted heights.
+/// Returns an error if it is outside the accepted heights.
 pub fn sea_of(sea: Option<f64>) -> Result<Option<Height>> {
     sea.map(Height::from_metres).transpose()
 }
 
-/// Says that work goes by rows though nobody asked for it, and what that takes.
+/// Reports that the work is done by rows although that was not requested, and how much memory it takes.
 pub fn told_by_rows(bytes: u64, voice: Voice) {
     voice.say(&format!("it goes by rows: at most {} MiB of memory", bytes.div_ceil(1 << 20)));
 }
 
-/// A terrain that a command takes whole, if it fits; the refusal says which size would.
+/// Reads a terrain that a command needs as a whole, if it fits into memory; otherwise the error says which size would.
 ///
 /// # Errors
-/// As [`input`]; one that does not fit.
+/// As [`input`]; also if the terrain does not fit.
 pub fn fitting(path: &Path, args: &LoadArgs, sea: Option<f64>, need: Need, voice: Voice) -> Result<Terrain> {
     if let Some(file) = by_windows(path, args, is_zarr(path), |size| need.beside(size))? {
         let size = file.grid().size;
@@ -124,7 +125,7 @@ pub fn fitting(path: &Path, args: &LoadArgs, sea: Option<f64>, need: Need, voice
     input(path, args, sea, voice)
 }
 
-/// How a map is made so many times coarser.
+/// Describes how to make a map coarser by a factor.
 fn smaller(path: &Path, size: [usize; 2], times: usize) -> String {
     let [rows, cols] = size.map(|side| side.div_ceil(times));
     let path = shown_path(path);
@@ -135,7 +136,7 @@ fn smaller(path: &Path, size: [usize; 2], times: usize) -> String {
     format!("{how} gives {rows} × {cols} cells, which fit; `thalweg crop` cuts a window")
 }
 
-/// An error about memory with what would help.
+/// Adds a suggestion to an error about memory.
 fn error_with(error: Error, help: &str) -> Error {
     match error {
         Error::TooLarge { what, need, have } => Error::TooLarge { what, need, have: format!("{have}: {help}") },
@@ -143,12 +144,13 @@ fn error_with(error: Error, help: &str) -> Error {
     }
 }
 
-/// The files that are read of an elevation model: it and its sidecar, those of a world's folder, or the folder of a map of Zarr.
+/// The files that are read for an elevation model: the file and its sidecar, those of a world's folder, or the folder
+/// of a Zarr array.
 pub fn files_of(path: &Path) -> Vec<PathBuf> {
     if is_zarr(path) { vec![path.to_path_buf()] } else { reads_of(path) }
 }
 
-/// Writes into a report what was read, and how long all took.
+/// Adds the input and the duration to a report.
 pub fn note(report: &mut Value, input: &Path, overridden: &[String], start: Instant) {
     report["input"] = to_text(input).into();
     if !overridden.is_empty() {
@@ -157,10 +159,11 @@ pub fn note(report: &mut Value, input: &Path, overridden: &[String], start: Inst
     report["seconds"] = start.elapsed().as_secs_f64().into();
 }
 
-/// Returns `cells`, and after them the cells that hold `points`, which `flag` gives in the file's map coordinates.
+/// Returns `cells`, followed by the cells that contain `points`; `flag` gives the points in the file's map
+/// coordinates.
 ///
 /// # Errors
-/// A point outside.
+/// Returns an error if a point is outside the file.
 pub fn cells(terrain: &Terrain, cells: &[Cell], points: &[MapPoint], flag: &str) -> Result<Vec<Cell>> {
     let placed = points.iter().map(|point| {
         let allowed = "a point inside the file, in its coordinates";
@@ -175,20 +178,20 @@ fn told((mut terrain, warnings): (Terrain, Vec<String>), sea: Option<f64>, voice
     Ok(terrain)
 }
 
-/// The trees of the table that was given, or else of the folder.
+/// Reads the trees of the given table, or else those of the folder.
 ///
 /// # Errors
-/// When the table cannot be read, or is none.
+/// Returns an error if the table cannot be read or is not a table of trees.
 pub fn trees(path: &Path, given: Option<&Path>, terrain: &Terrain, voice: Voice) -> Result<Vec<Tree>> {
     let (trees, warnings) = trees_of(path, given, terrain)?;
     voice.warn_all(&warnings);
     Ok(trees)
 }
 
-/// Refuses a picture that would be written over what it is drawn from.
+/// Refuses a picture that would overwrite one of its inputs.
 ///
 /// # Errors
-/// When it would.
+/// Returns an error that names the input.
 pub fn check_apart<'a>(
     inputs: impl IntoIterator<Item = &'a PathBuf>,
     water: &WaterArgs,

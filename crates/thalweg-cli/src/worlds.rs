@@ -1,4 +1,4 @@
-//! Worlds of any size that commands name: opened, and solved where a command looks.
+//! Worlds of any size that commands refer to: opening them, and solving the parts that a command needs.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::progress::Counting;
 use crate::recipes::named;
 use crate::signals::is_asked;
 
-/// The world that was named, with its recipe.
+/// Opens the named world; returns it with its recipe.
 ///
 /// # Errors
-/// No such preset, recipe or folder; a recipe that cannot be run.
+/// Returns an error if there is no such preset, recipe or folder, or if the recipe cannot be run.
 pub fn opened(args: &WorldArgs) -> Result<(Recipe, World)> {
     let path = Path::new(&args.world);
     let mut recipe = if path.is_dir() { recipe_of(path)? } else { named(&args.world)? };
@@ -25,10 +25,10 @@ pub fn opened(args: &WorldArgs) -> Result<(Recipe, World)> {
     Ok((recipe, world))
 }
 
-/// Solves what a rectangle needs of level 0. Whether it was done; if not, Ctrl-C came.
+/// Solves the part of level 0 that a rectangle needs. Returns true if it was done, false after Ctrl-C.
 ///
 /// # Errors
-/// What cannot be solved.
+/// Returns the errors of solving the world.
 pub fn solved(world: &World, level: u32, rect: CellRect<i64>, show: &mut Counting) -> Result<bool> {
     let mut progress = |report: &ProgressReport<'_>| {
         show.step(report.task, [report.done, report.total]);

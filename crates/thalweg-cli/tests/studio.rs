@@ -1,4 +1,5 @@
-//! The studio in a real window under a virtual display: mouse and keys by xdotool, pictures by the window's own key S.
+//! Tests of the studio in a real window on a virtual display: mouse and keys by xdotool, pictures by the window's own
+//! key S.
 #![cfg(all(feature = "studio", target_os = "linux"))]
 
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use thalweg_render::pictures::picture::Picture;
 
-/// A program that ends with the test.
+/// A program that is ended with the test.
 struct Process(Child);
 
 impl Drop for Process {
@@ -20,7 +21,7 @@ impl Drop for Process {
     }
 }
 
-/// One window at a time: several on few cores would wait for one another.
+/// One window at a time: several on few cores would slow one another down.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// A window on a display of its own.
@@ -29,7 +30,7 @@ struct Session {
     _server: Process,
     display: String,
     folder: tempfile::TempDir,
-    // The last to go.
+    // Dropped last.
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -37,7 +38,7 @@ impl Session {
     fn open(args: &[&str]) -> Self {
         let turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut server = Command::new("Xvfb")
-            // Without -noreset it begins anew when its last client leaves, and refuses those who come meanwhile.
+            // Without -noreset, the server resets when its last client leaves, and refuses clients meanwhile.
             .args(["-displayfd", "1", "-noreset", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -66,13 +67,13 @@ impl Session {
         session.wait("the window opens", |session| {
             session.said(&["search", "--onlyvisible", "--name", "thalweg studio"]).is_some_and(|id| !id.is_empty())
         });
-        // No window manager gives the keys to it.
+        // There is no window manager that would give it the keyboard focus.
         let window = session.said(&["search", "--onlyvisible", "--name", "thalweg studio"]).unwrap_or_default();
         session.xdo(&format!("windowfocus {}", window.lines().next().unwrap_or_default()));
         session
     }
 
-    /// What xdotool prints, if it does what it is told.
+    /// Returns what xdotool prints, if it succeeds.
     fn said(&self, args: &[&str]) -> Option<String> {
         let done =
             Command::new("xdotool").args(args).env("DISPLAY", &self.display).output().expect("xdotool is needed");
@@ -85,7 +86,7 @@ impl Session {
         std::thread::sleep(Duration::from_millis(250));
     }
 
-    /// A picture that no longer changes: the run is done.
+    /// Returns a picture that no longer changes, because the run is done.
     fn settled(&mut self) -> Picture {
         let start = Instant::now();
         let (_, mut last) = self.picture();
@@ -114,7 +115,7 @@ impl Session {
         files.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.ends_with(".png")).collect()
     }
 
-    /// Presses S; the new picture's name and the picture.
+    /// Presses S; returns the name of the new picture, and the picture.
     fn picture(&mut self) -> (String, Picture) {
         let before = self.files();
         self.xdo("key s");
@@ -124,7 +125,7 @@ impl Session {
         (name, Picture::decode(BufReader::new(file)).unwrap())
     }
 
-    /// A picture whose name says so many droplets, taken when the view has caught up.
+    /// Returns a picture whose name has this number of droplets, once the view has caught up.
     fn picture_after(&mut self, droplets: u64) -> Picture {
         let start = Instant::now();
         loop {
@@ -140,19 +141,19 @@ impl Session {
         picture
     }
 
-    /// The number of droplets in a picture's name.
+    /// Returns the number of droplets in a picture's name.
     fn droplets(name: &str) -> u64 {
         let stem = name.split("-droplets").next().unwrap();
         stem.rsplit('-').next().unwrap().parse().unwrap()
     }
 }
 
-/// Different colours in a picture; a blank one has a few.
+/// Counts the different colours in a picture; a blank one has only a few.
 fn colours(picture: &Picture) -> usize {
     picture.rgb.as_slice().iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Share of pixels that differ visibly.
+/// Returns the fraction of pixels that differ visibly.
 fn differing(a: &Picture, b: &Picture) -> f64 {
     assert_eq!(a.size(), b.size());
     let far = |(a, b): (&[u8; 3], &[u8; 3])| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > 12);
@@ -177,7 +178,7 @@ years = 400000.0
 step = 20000.0
 "#;
 
-/// Rain enough for far more than a minute at the window's own pace.
+/// Enough rain for far more than a minute at the window's default pace.
 const LONG: &str = r#"
 name = "long"
 extent = [5120.0, 5120.0]
@@ -226,20 +227,20 @@ fn a_scripted_session() {
     session.xdo("key Home");
     let (name, home) = session.picture();
     let before = Session::droplets(&name);
-    // A droplet, then ten thousand.
+    // One droplet, then ten thousand.
     session.xdo("mousemove 700 400");
     session.xdo("click 1");
     session.picture_after(before + 1);
     session.xdo("key space");
     let wet = session.picture_after(before + 10_001);
     assert!(differing(&home, &wet) > 0.001);
-    // The land before erosion, while B is held.
+    // The terrain before erosion, while B is held.
     session.xdo("keydown b");
     std::thread::sleep(Duration::from_secs(3));
     let (_, old) = session.picture();
     session.xdo("keyup b");
     assert!(differing(&wet, &old) > 0.05, "B shows the land before");
-    // Undo takes the droplets back.
+    // Undo removes the droplets.
     session.xdo("key ctrl+z");
     session.picture_after(before + 1);
 }
@@ -251,7 +252,7 @@ fn it_opens_without_a_question_and_rivers_are_blue_at_once() {
         let is = |[r, g, b]: &&[u8; 3]| *b > 190 && u16::from(*b) > u16::from(*r) + 70 && *b > *g;
         picture.rgb.as_slice().iter().filter(is).count()
     };
-    // Five seconds are what it may take on a quiet machine; how long it took is printed.
+    // On a quiet machine this should take at most five seconds; the actual time is printed.
     let start = Instant::now();
     loop {
         let (name, picture) = session.picture();
@@ -288,7 +289,7 @@ fn a_window_of_a_pixel_and_closing_while_busy() {
     }
 }
 
-/// Megabytes that a process holds.
+/// Returns the resident memory of a process in megabytes.
 fn resident(id: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/statm")).unwrap();
     text.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() * 4096.0 / 1e6
@@ -301,7 +302,7 @@ fn a_minute_of_play_takes_no_more_memory() {
     std::fs::write(&path, LONG).unwrap();
     let mut session = Session::open(&[&path.to_string_lossy()]);
     let id = session.studio.0.id();
-    // Marks fill their share of memory first.
+    // Marks first fill their share of memory.
     std::thread::sleep(Duration::from_secs(20));
     let early = resident(id);
     std::thread::sleep(Duration::from_secs(40));

@@ -1,6 +1,7 @@
-//! The domain model of thalweg: grids, rasters, heights in fixed point, layers, declared parameters, errors and random numbers.
+//! The domain model of thalweg: grids, rasters, fixed-point heights, layers, declared parameters, errors and random
+//! numbers.
 //!
-//! Every other crate of the workspace uses these types and defines no second one for the same concept.
+//! Every other crate of the workspace uses these types and does not define a second type for the same concept.
 //!
 //! ```
 //! use thalweg_core::{Grid, Terrain};

@@ -1,4 +1,4 @@
-//! Folders of files: worlds, surveys of drainage, tiles of worlds without end, and exports for engines and GIS.
+//! Folders of files: worlds, drainage surveys, tiles of unbounded worlds, and exports for game engines and GIS.
 //!
 //! ```
 //! use thalweg_export::world_folder;

@@ -1,4 +1,4 @@
-//! What gathers along directions.
+//! Flow accumulation along D8 directions.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use crate::{D8, Directions, PIT, VOID};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::{Error, Field, Result, Topology};
 
-/// Number of cells that drain through each cell, itself among them; 0 where there is no data.
+/// Counts the cells that drain through each cell, including itself; 0 where there is no data.
 pub fn count_upstream_cells(directions: &Directions) -> Field<u32> {
     let mut counts = Field::new(directions.size(), 0);
     let codes = directions.as_slice().par_chunks(CHUNK);
@@ -17,23 +17,26 @@ pub fn count_upstream_cells(directions: &Directions) -> Field<u32> {
             *count = u32::from(*code != VOID);
         }
     });
-    // One more than fits, if all of the 2³² cells that there may be drain through one.
+    // Saturate, because the count would exceed the range by one if all of the possible 2³² cells drained through one.
     gather(directions, counts.as_mut_slice(), u32::saturating_add);
     counts
 }
 
-/// Parts that [`shares`] counts a cell in: 2¹⁶, so that 2³² cells of full rain still fit.
+/// Number of parts into which [`shares`] divides a cell: 2¹⁶, so that the sum of 2³² cells of full rain fits
+/// an i64.
 pub const SHARES: f64 = 65_536.0;
 
-/// A cell's share of the rain, held within 0 to 1, in whole parts of [`SHARES`], for [`accumulate_weights`]; what is not a number is none.
+/// Converts a cell's share of the rain, clamped to 0 to 1, to whole parts of [`SHARES`], for [`accumulate_weights`];
+/// NaN counts as 0.
 pub fn shares(rain: f32) -> i64 {
     (f64::from(share_of(rain)) * SHARES).round() as i64
 }
 
-/// Sum of the weights of all cells that drain through each cell, itself among them; 0 where there is no data.
+/// Sums the weights of all cells that drain through each cell, including itself; 0 where there is no data.
 ///
 /// # Errors
-/// When the weights are not of the directions' size, or their magnitudes sum to more than an i64 holds.
+/// Returns an error if the weights do not have the directions' size, or if their magnitudes sum to more than an i64
+/// holds.
 pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Result<Field<i64>> {
     if weights.size() != directions.size() {
         return Err(Error::value("weights", format!("{:?} cells", weights.size()), format!("{:?}", directions.size())));
@@ -50,7 +53,7 @@ pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Resu
             total
         })
         .sum();
-    // So no partial sum overflows, in whatever order.
+    // With this limit no partial sum overflows, in any order.
     if total > i128::from(i64::MAX) {
         return Err(Error::value("sum of the weights' magnitudes", total, format!("at most {}", i64::MAX)));
     }
@@ -58,36 +61,39 @@ pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Resu
     Ok(sums)
 }
 
-/// Real weights in whole parts, for [`accumulate_weights`] and its kin, and how much one part is in the weights' unit: a power of two, so
-/// small that the sum of all just fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of
-/// parts are exact in any order.
+/// Converts real weights to whole parts, for [`accumulate_weights`] and related functions. Also returns the size of
+/// one part in the weights' unit: a power of two, so small that the sum of all weights just fits. The rounding of a
+/// weight is less than 2⁻⁶¹ of that sum (or 2⁻¹⁰²² if that is more), and sums of parts are exact in any order.
 ///
 /// # Errors
-/// A weight that is not finite, by its cell; magnitudes whose sum is not.
+/// Returns an error that names the cell if a weight is not finite, and an error if the sum of the magnitudes is not
+/// finite.
 pub fn quantize_weights(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
     if let Some(k) = weights.as_slice().iter().position(|weight| !weight.is_finite()) {
         let name = format!("weight at row {}, column {}", k / weights.cols(), k % weights.cols());
         return Err(Error::value(name, weights[k], "a finite number"));
     }
-    // Row by row, so that the bits are those of one thread.
+    // Sum sequentially in row-major order, so that the result does not depend on the number of threads.
     let total: f64 = weights.as_slice().iter().map(|weight| weight.abs()).sum();
     if !total.is_finite() {
         return Err(Error::value("sum of the weights' magnitudes", total, "a finite number"));
     }
-    // One bit is kept for what the sum was rounded by, and one for the sign.
+    // One bit is reserved for the rounding of the sum, and one for the sign.
     let part = if total > 0.0 { libm::ldexp(1.0, (libm::ilogb(total) - 61).max(-1022)) } else { 1.0 };
     Ok((weights.map(|weight| (weight / part).round() as i64), part))
 }
 
-/// Row-major indices of the cells with data, each before the one that it drains to; cells on a circle are left out.
+/// Returns the row-major indices of the cells with data, each before its receiver. Cells on a cycle are omitted.
 pub fn upstream_order(directions: &Directions) -> Vec<u32> {
     let cascade = Cascade::over(directions);
     let mut donors = cascade.donors(directions);
     let codes = directions.as_slice();
     let mut order = vec![0; codes.len()];
-    // The bands show in the order: they must not depend on the number of threads.
+    // The bands affect the order, so they must not depend on the number of threads.
     let len = (CHUNK / cascade.cols.max(1)).max(1) * cascade.cols.max(1);
     let bands = order.par_chunks_mut(len).zip(donors.par_chunks_mut(len)).zip(codes.par_chunks(len)).enumerate();
+    // Process each band in parallel. Cells that receive flow from another band, and all cells downstream of them, are
+    // left for later.
     let ends: Vec<(usize, Vec<u32>)> = bands
         .map(|(band, ((order, donors), codes))| {
             let start = band * len;
@@ -116,6 +122,7 @@ pub fn upstream_order(directions: &Directions) -> Vec<u32> {
         order[count] = k as u32;
         count += 1;
     };
+    // Now follow the flow that crosses the bands' borders, sequentially.
     for n in ends.iter().flat_map(|(_, beyond)| beyond) {
         let n = *n as usize;
         if n < codes.len() && cascade.arrive(&mut donors, n) {
@@ -127,15 +134,16 @@ pub fn upstream_order(directions: &Directions) -> Vec<u32> {
     order
 }
 
-/// Cells that one task works through.
+/// Number of cells that one task processes.
 const CHUNK: usize = 1 << 20;
 
-/// Adds each cell's sum to that of the cell it drains to, from the heads down. `add` is the same in any order.
+/// Adds each cell's sum to that of its receiver, from the heads downstream. `add` must be commutative and
+/// associative.
 fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: impl Fn(T, T) -> T + Sync) {
     let cascade = Cascade::over(directions);
     let mut donors = cascade.donors(directions);
     let codes = directions.as_slice();
-    // What flows from band to band waits, with all below it. Sums are the same for any bands.
+    // Flow from band to band, and everything downstream of it, is deferred. The sums are the same for any bands.
     let threads = rayon::current_num_threads();
     let rows = directions.rows().div_ceil(if threads == 1 { 1 } else { 4 * threads });
     let len = (rows * cascade.cols).max(1);
@@ -156,7 +164,7 @@ fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: i
         .collect();
     for (n, sum) in beyond.into_iter().flatten() {
         let n = n as usize;
-        // Directions made by hand may lead out of the field.
+        // Directions from a caller may lead out of the field.
         let Some(here) = sums.get_mut(n) else { continue };
         let sum = add_to(here, sum, &add);
         if cascade.arrive(&mut donors, n) {
@@ -165,23 +173,23 @@ fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: i
     }
 }
 
-/// Adds to a sum, and returns it.
+/// Adds to a sum, and returns the new sum.
 #[inline(always)]
 fn add_to<T: Copy>(sum: &mut T, more: T, add: impl Fn(T, T) -> T) -> T {
     *sum = add(*sum, more);
     *sum
 }
 
-/// A way through all cells, each after those that drain to it, without a list of them: from each head (a cell without
-/// donors) down, as far as the last donor of a cell has come.
+/// A topological traversal of all cells, each after its donors, without a list of cells. It starts at each head (a
+/// cell without donors) and continues downstream as long as it is the last donor to arrive at a cell.
 struct Cascade {
     topology: Topology,
     cols: usize,
-    /// From a cell's index to its neighbours'.
+    /// Differences between a cell's index and those of its neighbours.
     offsets: [isize; 8],
 }
 
-/// Of a cell that is complete, but no head.
+/// The donor count of a cell that is complete but is not a head.
 const DONE: u8 = u8::MAX;
 
 impl Cascade {
@@ -190,7 +198,7 @@ impl Cascade {
         Self { topology: directions.topology(), cols, offsets: D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj) }
     }
 
-    /// Number of neighbours that drain to each cell.
+    /// Counts the neighbours that drain to each cell.
     fn donors(&self, directions: &Directions) -> Vec<u8> {
         const ROWS: usize = 64;
         let mut donors = vec![0; directions.len()];
@@ -207,7 +215,7 @@ impl Cascade {
         donors
     }
 
-    /// Takes note of a donor that has come to cell `n`: whether it was the last one.
+    /// Records that a donor of cell `n` is complete. Returns true if it was the last one.
     #[inline(always)]
     fn arrive(&self, donors: &mut [u8], n: usize) -> bool {
         let last = donors[n] == 1;
@@ -215,9 +223,11 @@ impl Cascade {
         last
     }
 
-    /// Follows water from cell `k` of `codes`, which begin with cell `start`, through all cells that this completes: `k` is complete and
-    /// passes `carry` on. Where it leaves `codes`, the index from `start` on (perhaps wrapped) and what arrives there. `come` takes what comes to a cell and
-    /// returns what that passes on; `complete` hears of each cell.
+    /// Follows the flow from the complete cell `k` of `codes` through all cells that it completes, passing on
+    /// `carry`. `codes` begin with cell `start`. `come` receives what arrives at a cell and returns what the cell
+    /// passes on; `complete` is called for each completed cell.
+    ///
+    /// If the flow leaves `codes`, returns the index relative to `start` (possibly wrapped) and what arrives there.
     #[inline(always)]
     fn follow<T: Copy>(
         &self,
@@ -249,7 +259,7 @@ impl Cascade {
     }
 }
 
-/// Counts for each column the neighbours whose direction leads here.
+/// Counts for each column the neighbours whose direction leads to it.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn count(near: &[Vec<u8>; 3], counts: &mut [u8]) {
     let len = counts.len();

@@ -1,18 +1,17 @@
-//! Basins: which cells drain to the same place.
+//! Drainage basins: sets of cells that drain to the same outlet.
 
 use crate::streams::check;
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID};
 use thalweg_core::{Cell, Error, Field, Result};
 
-/// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
-/// the north, and columns from the west, first meet a basin; 0 in the sea, where there is no data, and for
-/// what runs in a circle.
+/// Returns the basin of each land cell: all cells that drain to one outlet have the same number. Basins are numbered
+/// from 1 on, in row-major order of their first cells. The number is 0 in the sea, where there is no data, and for
+/// cells that drain into a cycle.
 ///
-/// An outlet is a cell where a path ends: [`OUT`], or [`PIT`](crate::PIT) on ground that was not
-/// filled.
+/// An outlet is a cell where a flow path ends: [`OUT`], or [`PIT`](crate::PIT) on ground that was not filled.
 ///
 /// # Errors
-/// When the directions are not of the land's size.
+/// Returns an error if the directions do not have the land's size.
 pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
     check("directions", directions, land.grid.size)?;
     let mut outlets = Field::new(directions.size(), CIRCLE);
@@ -41,10 +40,10 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
     Ok(basins)
 }
 
-/// Whether each cell drains through `cell` (row, column), which itself does.
+/// Returns true for each cell that drains through `cell` (row, column), including itself.
 ///
 /// # Errors
-/// When the cell lies outside the directions or has no data.
+/// Returns an error if the cell is outside the directions or has no data.
 pub fn catchment(directions: &Directions, cell: impl Into<Cell>) -> Result<Field<bool>> {
     let [rows, cols] = directions.size();
     let cell = cell.into();
@@ -58,7 +57,7 @@ pub fn catchment(directions: &Directions, cell: impl Into<Cell>) -> Result<Field
     let mut stack = vec![cell];
     while let Some(cell) = stack.pop() {
         for (direction, Cell { row: r, col: c }) in Neighbourhood::new(directions.topology(), cell) {
-            // It drains here if it points the opposite way.
+            // A neighbour drains here if its direction is opposite to ours.
             if directions[(r, c)] == direction.opposite().code() && !inside[(r, c)] {
                 inside[(r, c)] = true;
                 stack.push(Cell::new(r, c));
@@ -68,17 +67,19 @@ pub fn catchment(directions: &Directions, cell: impl Into<Cell>) -> Result<Field
     Ok(inside)
 }
 
-/// The label of what runs in a circle, which no outlet has: a grid has fewer cells.
+/// The label for cells on or above a cycle. No outlet has it, because a grid has fewer cells.
 const CIRCLE: u32 = u32::MAX;
-/// On the path that is being followed.
+/// Marks cells on the path that is being followed.
 const BUSY: u32 = u32::MAX;
 
-/// Gives every cell that drains to another the label of the cell where its path ends.
+/// Assigns to every cell that has a receiver the label of the cell where its flow path ends.
 ///
-/// [`d8`](crate::d8) makes no circles; in directions from elsewhere, what runs into one, or out of the field, gets `circle`.
+/// [`d8`](crate::d8) creates no cycles. In directions from elsewhere, cells whose path runs into a cycle or out of
+/// the field get `circle`.
 ///
-/// Whether the cell at hand leads on cannot be guessed, and wrong guesses cost more than all else. So sweeps without
-/// branches, there and back, let each cell point ever farther down its path; few are then not at its end.
+/// A branch on whether a cell has a receiver is unpredictable, and mispredictions would dominate the cost.
+/// Branch-free sweeps, forward and backward, therefore let each cell point ever farther down its path, after which
+/// few cells do not yet point to its end.
 pub fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
     let topology = directions.topology();
     let cols = directions.cols();
@@ -96,7 +97,7 @@ pub fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
             None => k.wrapping_add_signed(offset),
         };
         far[k] = match far.get(next) {
-            // What lies before this cell points onward already.
+            // An earlier cell already points farther downstream.
             Some(beyond) if next < k => *beyond,
             Some(_) => next as u32,
             None => k as u32,
@@ -120,9 +121,9 @@ pub fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
             for cell in path.drain(..) {
                 far[cell as usize] = end;
             }
-            // In a circle the path has come back to its own cell: that now ends it.
+            // On a cycle the path has returned to its own cell, which now serves as its end.
         }
-        // No path ends where a cell drains to another, unless it is in a circle.
+        // No path ends at a cell that has a receiver, unless the cell is on a cycle.
         labels[k] = if codes[end as usize] < OUT { circle } else { labels[end as usize] };
     }
 }

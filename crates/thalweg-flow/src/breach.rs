@@ -1,4 +1,4 @@
-//! Breaching: depressions drained by cutting through what dams them.
+//! Depression breaching: depressions are drained by channels cut through the ground that dams them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,12 +8,12 @@ use crate::{Directions, Land, Part, d8, lot};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result};
 
-/// How far breaching may go; [`BreachLimits::default`] sets none.
+/// Limits of breaching; [`BreachLimits::default`] sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BreachLimits {
-    /// The deepest cut in metres, 0 or more, or infinite.
+    /// The greatest depth of a cut in metres, 0 or more, or infinite.
     pub depth: f64,
-    /// How far from its pit a channel may reach, in metres as the crow flies, 0 or more, or infinite.
+    /// The greatest straight-line distance of a channel from its pit in metres, 0 or more, or infinite.
     pub length: f64,
 }
 
@@ -24,10 +24,10 @@ impl Default for BreachLimits {
 }
 
 impl BreachLimits {
-    /// Checks them.
+    /// Checks the limits.
     ///
     /// # Errors
-    /// When a limit is negative or not a number.
+    /// Returns an error if a limit is negative or NaN.
     pub fn check(&self) -> Result<()> {
         for (name, value) in [("depth", self.depth), ("length", self.length)] {
             if value.is_nan() || value < 0.0 {
@@ -39,34 +39,37 @@ impl BreachLimits {
     }
 }
 
-/// Breached ground, and what was done to it.
+/// Breached ground, with statistics.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Breached {
-    /// The ground with its channels, of the land's size; nowhere higher than it was.
+    /// The ground with its channels; a field of the land's size, nowhere higher than the original.
     pub ground: Field<Height>,
-    /// Ground removed, in units of height × cells.
+    /// The volume of removed ground, in units of height × cells.
     pub removed: i64,
-    /// How many pits were given a way out, by a channel of their own or another's.
+    /// The number of pits that were drained, by their own channel or another's.
     pub breached: usize,
-    /// How many pits the limits left without a way, for [`fill_depressions`](crate::fill::fill_depressions).
+    /// The number of pits that could not be drained within the limits; use
+    /// [`fill_depressions`](crate::fill::fill_depressions) for these.
     pub kept: usize,
 }
 
-/// Ground with a channel cut from every pit, where the limits allow, to lower ground or out of the land.
+/// Cuts a channel from every pit to lower ground or out of the land, where the limits permit.
 ///
-/// Least-cost breaching (Lindsay & Dhun 2015, doi:10.1080/13658816.2014.975715; Lindsay 2016, doi:10.1002/hyp.10648):
-/// of all ways from the pit, the one for which the least ground is removed; of equals the shorter one, then the first
-/// by a hash of its cells. A channel is cut to the pit's own height and not below, flat: it never rises, and nothing is
-/// removed that need not be. The lowest pit comes first, of equals the first by hash, so each one can lead into the
-/// channels of those below it. Without limits no depression is left; with them, what is left is to be filled.
+/// This is least-cost breaching (Lindsay & Dhun 2015, doi:10.1080/13658816.2014.975715; Lindsay 2016,
+/// doi:10.1002/hyp.10648): of all paths from the pit, the one that removes the least ground is taken; ties are broken
+/// by length, then by a hash of the cells. A channel is cut to the pit's own height and no lower. It is flat, so it
+/// never rises, and no ground is removed unnecessarily. Pits are processed from the lowest up (ties by hash), so that
+/// each can lead into the channels of lower ones. Without limits no depression remains; with limits, the remaining
+/// ones must be filled.
 ///
-/// No cell is cut deeper than the limit in all, since a later channel is cut no deeper than an earlier one. A pit of
-/// several cells may be left from each of them, and length is measured from the one where the channel starts; there the
-/// channel found may, under a limit of length, not be the least of all. The land is one that [`Land::check`] accepts.
+/// No cell is cut deeper than the limit in total, because a later channel is never cut deeper than an earlier one. A
+/// pit of several cells may be left from any of them, and length is measured from the cell where the channel starts;
+/// in that case the channel found under a length limit may not be the optimal one. The land must be one that
+/// [`Land::check`] accepts.
 ///
 /// # Errors
-/// When a limit is negative or not a number.
+/// Returns an error if a limit is negative or NaN.
 pub fn breach_depressions(land: &Land<'_>, limits: &BreachLimits) -> Result<Breached> {
     limits.check()?;
     let reach = limits.length / land.grid.cell;
@@ -83,17 +86,18 @@ pub fn breach_depressions(land: &Land<'_>, limits: &BreachLimits) -> Result<Brea
     Ok(Breached { ground: search.ground, removed, breached: pits.len() - kept, kept })
 }
 
-/// What a hollow may have cut: see [`breach_hollows`].
+/// The limits for draining one depression; see [`breach_hollows`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Allowance {
-    /// The deepest cut, in units.
+    /// The greatest depth of a cut, in units.
     pub depth: i32,
-    /// What may still be removed, in units of height × cells.
+    /// The volume that may still be removed, in units of height × cells.
     pub volume: i64,
 }
 
-/// Ground with a channel cut from each pit that its hollow's allowance reaches for: as [`breach_depressions`] cuts, but no cell to under
-/// its `floors`. `hollows` numbers the hollows from 1 on and says 0 elsewhere; what a channel removes its hollow has less to spend.
+/// Cuts a channel from each pit whose depression's allowance suffices, like [`breach_depressions`], but cuts no cell
+/// below its value in `floors`. `hollows` numbers the depressions from 1 on and is 0 elsewhere. The volume that a
+/// channel removes is deducted from its depression's allowance.
 pub(super) fn breach_hollows(
     land: &Land<'_>,
     directions: &Directions,
@@ -115,52 +119,54 @@ pub(super) fn breach_hollows(
     search.ground
 }
 
-/// The square of a reach in cells: a whole number of them is within a limit of so many, whatever its division rounds.
+/// Squares a reach in cells, with a tolerance, so that a whole number of cells equal to the limit is within it
+/// despite rounding.
 pub fn square(reach: f64) -> f64 {
     reach * reach * (1.0 + 1e-12)
 }
 
-/// A search from one pit at a time; its scratch serves all.
+/// A search for channels, from one pit at a time. Its buffers are reused for all pits.
 pub struct Search<'a> {
     land: &'a Land<'a>,
     parts: Field<Part>,
-    /// The ground with the channels that are cut by now.
+    /// The ground with the channels cut so far.
     pub ground: Field<Height>,
-    /// Deepest cut in units.
+    /// The greatest depth of a cut, in units.
     pub depth: f64,
-    /// Square of the farthest reach in cells.
+    /// The square of the greatest distance, in cells.
     pub reach: f64,
-    /// The most that may be removed, in units of height × cells.
+    /// The greatest volume that may be removed, in units of height × cells.
     volume: i64,
-    /// Heights under which no cell is cut.
+    /// Heights below which cells must not be cut.
     pub floors: Option<&'a dyn Fn(usize) -> Height>,
-    /// For each cell its place in `reached`, if it is that of this cell; what earlier searches left means nothing.
+    /// For each cell its index in `reached`, valid only if that entry belongs to the cell. Entries from earlier
+    /// searches are stale.
     places: Vec<u32>,
-    /// The cells reached from this pit.
+    /// The cells reached from the current pit.
     reached: Vec<Reached>,
-    /// By cost, length and lot of a cell, its place.
+    /// Queue entries: cost, length, the cell's tie-break hash, and its index in `reached`.
     queue: BinaryHeap<Reverse<(i64, u32, u32, u32)>>,
 }
 
-/// A cell that was reached.
+/// A cell that the search has reached.
 #[derive(Clone, Copy)]
 struct Reached {
     cell: u32,
-    /// Place of the cell before it; [`OUTSIDE`] for the pit's own cells.
+    /// The index in `reached` of the previous cell; [`OUTSIDE`] for the pit's own cells.
     from: u32,
-    /// The pit's cell from which the way starts.
+    /// The cell of the pit where the path starts.
     start: u32,
-    /// Ground to be removed on the way here.
+    /// The volume of ground to be removed on the path to this cell.
     cost: i64,
-    /// Of that way, in parts of [`WHOLE_LENGTHS`].
+    /// The length of that path, in the units of [`WHOLE_LENGTHS`].
     length: u32,
 }
 
-/// Length of a straight and of a diagonal step in whole numbers; their ratio is √2 to 0.005 %.
+/// Integer lengths of a straight and of a diagonal step; their ratio is √2 to 0.005 %.
 const WHOLE_LENGTHS: [u32; 2] = [70, 99];
 
 impl<'a> Search<'a> {
-    /// Without limits.
+    /// Creates a search without limits.
     pub fn of(land: &'a Land<'a>) -> Self {
         Self {
             land,
@@ -176,7 +182,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The land's pits in the order in which they are drained: the lowest first, of equals the first by hash.
+    /// Returns the land's pits in the order in which they are drained: lowest first, ties broken by hash.
     fn pits(&mut self, directions: &Directions) -> Vec<u32> {
         let mut pits = number_pits(self.land, directions, &mut self.places);
         let height = |k: u32| self.land.ground[k as usize];
@@ -184,14 +190,14 @@ impl<'a> Search<'a> {
         pits
     }
 
-    /// Place of the last cell of the cheapest way from a pit of the given height to where water runs on, if the limits
-    /// leave one.
+    /// Finds the cheapest path from a pit of the given height to where water flows on. Returns the index of its last
+    /// cell in `reached`; `None` if the limits permit no path.
     pub fn way_out(&mut self, pit: u32, height: Height) -> Option<u32> {
         self.reached.clear();
         self.queue.clear();
         self.visit(pit, pit, OUTSIDE, (0, 0));
         if self.ground[pit as usize] < height {
-            return Some(0); // an earlier channel runs through it
+            return Some(0); // an earlier channel drains the pit
         }
         let cols = self.land.grid.cols();
         let mut place = 0;
@@ -205,10 +211,11 @@ impl<'a> Search<'a> {
             }
             place += 1;
         }
+        // Dijkstra's search from all cells of the pit at once. It ends at the first cell from which water flows on.
         while let Some(Reverse((cost, length, _, place))) = self.queue.pop() {
             let here = self.reached[place as usize];
             if (here.cost, here.length) != (cost, length) {
-                continue; // a shorter way was found since
+                continue; // outdated: a cheaper path was found since
             }
             if self.runs_on(here.cell as usize, height) {
                 return Some(place);
@@ -218,7 +225,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Whether water at this height runs on from a cell: out of the land, or to lower ground.
+    /// Returns true if water at this height flows on from a cell: out of the land, or to lower ground.
     fn runs_on(&self, k: usize, height: Height) -> bool {
         let cols = self.land.grid.cols();
         let lower = |Cell { row: r, col: c }: Cell| self.ground[(r, c)] < height && self.parts[(r, c)] != Part::Void;
@@ -226,7 +233,7 @@ impl<'a> Search<'a> {
             || self.land.around(k / cols, k % cols).any(|(_, cell)| lower(cell))
     }
 
-    /// Reaches the neighbours of a cell.
+    /// Extends the search to the neighbours of a cell.
     fn step(&mut self, here: Reached, place: u32, height: Height) {
         let cols = self.land.grid.cols();
         let k = here.cell as usize;
@@ -244,13 +251,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The place of a cell that this search has reached.
+    /// Returns the index in `reached` of a cell; `None` if this search has not reached it.
     fn place(&self, cell: u32) -> Option<u32> {
         let place = self.places[cell as usize];
         self.reached.get(place as usize).is_some_and(|reached| reached.cell == cell).then_some(place)
     }
 
-    /// Notes a way to a cell if it is the first or better than the one known.
+    /// Records a path to a cell if it is the first one or better than the known one.
     fn visit(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u32)) {
         let place = match self.place(cell) {
             Some(place) => {
@@ -272,7 +279,7 @@ impl<'a> Search<'a> {
         self.queue.push(Reverse((cost, length, lot, place)));
     }
 
-    /// Cuts the way that ends at a place down to `height`; returns what was removed.
+    /// Cuts the path that ends at index `end` of `reached` down to `height`. Returns the removed volume.
     pub fn cut(&mut self, end: u32, height: Height) -> i64 {
         let mut removed = 0;
         let mut place = end;

@@ -5,17 +5,18 @@ use crate::{Directions, Land};
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId, path_length};
 use thalweg_core::{Cell, Field, Result};
 
-/// Traces the channels of `streams` from reach to reach, and numbers the reaches by their first cells in the order of a
-/// raster.
+/// Traces the channels of `streams` from reach to reach. Reaches are numbered by their first cells in row-major
+/// order.
 ///
-/// `land` is the surface that the water runs over (a filled one has no drop below 0), `counts` are the drainage areas
-/// in cells as [`count_upstream_cells`](crate::accumulate::count_upstream_cells) gives them. Every reach has at least two cells. Every stream cell
-/// belongs to the one reach that it begins or that passes through it; a junction that is an outlet begins none, and
-/// ends all reaches that meet there. A stream of a single cell has no reach. Takes time linear in the cells, and memory
-/// beyond the fields linear in the reaches.
+/// `land` has the surface that the water flows over (on a filled one no drop is negative), and `counts` are the
+/// drainage areas in cells, as [`count_upstream_cells`](crate::accumulate::count_upstream_cells) returns them. Every
+/// reach has at least two cells. Every stream cell belongs to the one reach that begins at it or passes through it; a
+/// junction that is an outlet begins no reach, and ends all reaches that meet there. A stream of a single cell has no
+/// reach. The time is linear in the number of cells, and the memory beyond the fields is linear in the number of
+/// reaches.
 ///
 /// # Errors
-/// If the fields are not of the land's size.
+/// Returns an error if the fields do not have the land's size.
 pub fn trace_channels(
     land: &Land<'_>,
     directions: &Directions,
@@ -28,7 +29,7 @@ pub fn trace_channels(
     let cols = land.grid.cols();
     let count_tributaries = |k: usize| donors(directions, streams, k).count();
     let is_head = |k: &usize| streams[*k] && onward(directions, streams, *k).is_some() && count_tributaries(*k) != 1;
-    // The heads are in rising order.
+    // The heads are in ascending order.
     let heads: Vec<usize> = (0..streams.len()).filter(is_head).collect();
     let trace_reach = |(id, head): (usize, &usize)| {
         let mut path = vec![*head];
@@ -38,7 +39,7 @@ pub fn trace_channels(
                 break;
             }
         }
-        // A head has a cell downstream.
+        // A head always has a cell downstream, so a path has at least two cells.
         let (end, before_end) = (path[path.len() - 1], path[path.len() - 2]);
         // The count of a junction includes the water of the other tributaries.
         let lowest = if count_tributaries(end) > 1 { before_end } else { end };
@@ -101,7 +102,7 @@ mod tests {
         ];
         assert_eq!(facts, expected);
         assert_eq!(reaches[2].cells, [[1, 1], [2, 1], [3, 1]].map(Cell::from));
-        // Above the junction 4 cells, at the outlet all 7.
+        // Above the junction there are 4 cells, at the outlet all 7.
         assert_eq!(reaches.iter().map(|l| l.drainage_area).collect::<Vec<_>>(), [100.0, 100.0, 400.0, 100.0, 700.0]);
         assert_eq!((reaches[2].slope, reaches[2].sinuosity()), (1.0, 1.0));
     }
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn directions_in_a_ring_end() {
-        // No land makes these, but a caller's field might: a ring with a tributary.
+        // No land produces these directions, but a caller's field might: a cycle with a tributary.
         let directions = Directions::from(Field::from_vec([2, 3], vec![0, 0, 2, VOID, 6, 4]).unwrap());
         let grid = Grid::new([2, 3], 1.0).unwrap();
         let ground = Field::new([2, 3], Height::ZERO);

@@ -1,4 +1,4 @@
-//! Directions to one of eight neighbours.
+//! D8 flow routing: each cell drains to one of its eight neighbours.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -7,22 +7,23 @@ use crate::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, WALL, block, heights, wh
 use crate::{Directions, Land, OUT, PIT, Part, VOID, flats};
 use thalweg_core::{Field, Topology};
 
-/// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984, doi:10.1016/S0734-189X(84)80011-0): the
-/// greatest fall over distance, compared exactly; equals by [`Land::pick`].
+/// Computes the D8 flow direction of each cell: the neighbour of steepest descent (O'Callaghan & Mark 1984,
+/// doi:10.1016/S0734-189X(84)80011-0). This is the neighbour with the greatest fall per distance, compared exactly;
+/// ties are broken by [`Land::pick`].
 ///
-/// Flat ground drains over its lower rim ([`flats`]); on a filled surface every cell does. Cells of the rim with nothing
-/// lower beside them, and sinks, are [`OUT`]; what has no way on is [`PIT`]; cells without data are [`VOID`]. The land is one
-/// that [`Land::check`] accepts.
+/// Flat areas drain towards their lower edge (see [`flats`]); on a filled surface every cell drains. Rim cells
+/// without a lower neighbour, and sinks, are [`OUT`]. Other cells without a receiver are [`PIT`], and cells without
+/// data are [`VOID`]. The land must be one that [`Land::check`] accepts.
 pub fn route_d8(land: &Land<'_>) -> Directions {
     let mut directions = descents(land, &land.parts());
     flats::cross(land, &mut directions);
     directions
 }
 
-/// Rows that one task works through.
+/// Number of rows that one task processes.
 const ROWS: usize = 32;
 
-/// Directions of steepest descent alone: flat ground stays [`PIT`].
+/// Computes directions of steepest descent only; cells of flat areas stay [`PIT`].
 pub fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
     let cols = land.grid.cols();
     let mut directions = Directions::new(land.grid.topology(), PIT);
@@ -35,11 +36,11 @@ pub fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
     directions
 }
 
-/// Steepest descent, row by row.
+/// Computes steepest descent row by row.
 pub(super) struct Descent {
     near: Near<i32>,
     steepest: Vec<u8>,
-    /// The row that `near` can move on to.
+    /// The row to which `near` can advance without reading all three rows.
     next: usize,
 }
 
@@ -49,7 +50,7 @@ impl Descent {
         Self { near: Near::new(topology, WALL), steepest, next: usize::MAX }
     }
 
-    /// Directions of row `i`; quickest from north to south.
+    /// Computes the directions of row `i`; fastest when rows are processed from north to south.
     pub(super) fn row(&mut self, land: &Land<'_>, parts: &Field<Part>, i: usize, directions: &mut [u8]) {
         self.near.advance(i, i != self.next, |i, row| heights(land.ground, parts, i, row));
         self.next = i + 1;
@@ -69,7 +70,7 @@ impl Descent {
     }
 }
 
-/// The direction for each set of steepest neighbours, where that needs no choice.
+/// The direction for each set of steepest neighbours that contains at most one; [`SEVERAL`] for all others.
 const ONLY: [u8; 256] = {
     let mut table = [SEVERAL; 256];
     table[0] = PIT;
@@ -81,18 +82,18 @@ const ONLY: [u8; 256] = {
     table
 };
 
-/// There is a choice.
+/// Several neighbours are equally steep, so a tie must be broken.
 const SEVERAL: u8 = 254;
 
-/// Bit k where no neighbour descends more steeply than neighbour k; none where nothing is lower.
+/// Sets bit k if no neighbour is steeper than neighbour k; no bits if no neighbour is lower.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn compare(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
     for j in (0..steepest.len()).step_by(BLOCK) {
         let here = block(near, HERE, j);
         let (straight, diagonal) = (lowest(near, j, &here, 0), lowest(near, j, &here, 1));
         for x in 0..BLOCK {
-            // Falls of up to 2³² have squares of up to 2⁶⁴; over √2, the diagonal one is halved. The two are never equal:
-            // √2 is no fraction.
+            // Compare squared slopes exactly, in integers: falls of up to 2³² have squares of up to 2⁶⁴. The diagonal
+            // fall is divided by √2, so its square is halved. The two are never equal, because √2 is irrational.
             let squared = |low: i32| {
                 u64::from(here[x].wrapping_sub(low) as u32).wrapping_mul(u64::from(here[x].wrapping_sub(low) as u32))
             };
@@ -102,8 +103,8 @@ fn compare(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
     }
 }
 
-/// The lowest height among the cells and their straight (`odd` 0) or diagonal (1) neighbours, and bits of those neighbours
-/// that have it, if they are lower.
+/// Returns the lowest height among each cell and its straight (`odd` 0) or diagonal (1) neighbours, and bits for the
+/// neighbours that have that height, if they are lower than the cell.
 #[inline(always)]
 fn lowest(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd: usize) -> (Block<i32>, Block<i32>) {
     let mut low = *here;

@@ -1,72 +1,74 @@
-//! [`Hierarchy`]: which hollows lie in which, where each spills, and how much it holds.
+//! [`Hierarchy`]: the depression hierarchy, with the nesting, spill point and volume of each depression.
 
 use crate::basins::spread;
 pub use crate::spill_cells::OUTSIDE;
 use crate::{Directions, Land, PIT, Part, d8, lot, spill_cells};
 use thalweg_core::{Cell, Edge, Field, Height};
 
-/// All depressions of a land: a forest of binary trees.
+/// All depressions of a land, as a forest of binary trees.
 ///
-/// A leaf holds one pit. It spills over its lowest sill into the leaf on the other side, or leaves the land. Two that
-/// spill into each other merge: their parent begins at their common sill and reaches up to the next one. A root spills
-/// out of the land or into a leaf of another tree, and no chain of such spills returns; or, where the whole land is
-/// closed, the last root never spills and holds any amount of water.
+/// A leaf contains one pit. It spills over its lowest sill into the leaf on the other side, or out of the land. Two
+/// depressions that spill into each other merge: their parent extends from their common sill up to its own spill
+/// level. A root spills out of the land or into a leaf of another tree, and chains of such spills never form a cycle.
+/// If the whole land is closed, the last root never spills and holds any amount of water.
 ///
-/// Sills are in order of their level, then of a hash of the sill's world cell. At one sill cell, the cells beside it
-/// are connected in order of their height, then of their hash, and the way out of the land last.
+/// Sills are ordered by level, then by a hash of the sill's world cell. At one sill cell, the neighbouring cells are
+/// connected in order of height, then of their hash, and the way out of the land comes last.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hierarchy {
-    /// For each cell the number, in [`Hierarchy::depressions`], of the leaf whose pit its water runs down to, by D8; [`OUTSIDE`] if it
-    /// leaves or there is no data. Of the land's size.
+    /// For each cell the number, in [`Hierarchy::depressions`], of the leaf to whose pit its water flows by D8;
+    /// [`OUTSIDE`] if the water leaves the land or there is no data. A field of the land's size.
     pub leaf: Field<u32>,
-    /// The leaves in row-major order of their first cells, then the merged ones in order of their sills: a parent comes
-    /// after its children.
+    /// The leaves in row-major order of their first cells, followed by the merged depressions in order of their
+    /// sills, so that a parent comes after its children.
     pub depressions: Vec<Depression>,
 }
 
-/// Ground from which water cannot run off until it stands as high as the spill.
+/// A depression: ground from which water cannot flow off until it stands at the spill level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Depression {
-    /// Index in row-major order of its lowest cell; of several the first in the order of hashes.
+    /// The row-major index of its lowest cell, ties broken by hash.
     pub pit: u32,
-    /// Height of that cell.
+    /// The height of that cell.
     pub floor: Height,
-    /// Number, in [`Hierarchy::depressions`], of the one that it becomes part of by merging; none if it merges with no other.
+    /// The number, in [`Hierarchy::depressions`], of the depression that it becomes part of by merging; `None` if it
+    /// merges with no other.
     pub parent: Option<u32>,
-    /// Numbers of the two that merged into it; none for a leaf. The one with the deeper floor is first.
+    /// The numbers of the two depressions that merged into it, the one with the deeper floor first; `None` for a
+    /// leaf.
     pub children: Option<[u32; 2]>,
-    /// Where it overflows; nowhere if the land is closed and this is all of it.
+    /// Where it overflows; `None` if the land is closed and this depression is all of it.
     pub spill: Option<Spill>,
-    /// Number of its cells under the spill level; of all its cells if nothing spills.
+    /// The number of its cells below the spill level; the number of all its cells if it never spills.
     pub cells: u32,
-    /// What it holds up to the spill level, in units of height × cells; `i64::MAX` if nothing spills.
+    /// Its capacity up to the spill level, in units of height × cells; `i64::MAX` if it never spills.
     pub volume: i64,
 }
 
 /// Where a depression overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spill {
-    /// Index in row-major order of the sill: the lowest cell that water has to cross.
+    /// The row-major index of the sill: the lowest cell that water has to cross.
     pub cell: u32,
-    /// Height of the sill.
+    /// The height of the sill.
     pub level: Height,
-    /// Number of the leaf that the water runs into; none if it leaves the land.
+    /// The number of the leaf that the water flows into; `None` if it leaves the land.
     pub to: Option<u32>,
 }
 
 impl Hierarchy {
-    /// The depressions of a land that [`Land::check`] accepts.
+    /// Computes the depressions of a land that [`Land::check`] accepts.
     ///
-    /// After Barnes, Callaghan & Wickert (2020, doi:10.5194/esurf-8-431-2020); here cells are assigned to pits by their
-    /// D8 directions, so that the water of a cell runs down as it does elsewhere, and basins are then connected over
-    /// their lowest borders (Kruskal's algorithm), for which only cells on borders are sorted.
+    /// The method follows Barnes, Callaghan & Wickert (2020, doi:10.5194/esurf-8-431-2020). Here cells are assigned
+    /// to pits by their D8 directions, so that a cell's water flows as it does elsewhere in this crate. Basins are
+    /// then connected over their lowest borders (Kruskal's algorithm), for which only border cells have to be sorted.
     pub fn of(land: &Land<'_>) -> Self {
         Self::along(land, land.parts(), d8::route_d8(land))
     }
 
-    /// The same, where the land's parts and its directions are at hand.
+    /// Does the same for a land whose cell roles and directions are already computed.
     pub(super) fn along(land: &Land<'_>, mut parts: Field<Part>, mut directions: Directions) -> Self {
         if let Some(k) = stand_in(land, &parts) {
             parts[k] = Part::Inside;
@@ -85,18 +87,18 @@ impl Hierarchy {
         Self { leaf, depressions }
     }
 
-    /// That of no land.
+    /// Returns the empty hierarchy of no land.
     pub(super) fn none() -> Self {
         Self { leaf: Field::new([0, 0], OUTSIDE), depressions: Vec::new() }
     }
 
-    /// Number of leaves; they come first.
+    /// Returns the number of leaves, which come first in the list.
     pub fn leaves(&self) -> usize {
         self.depressions.partition_point(|depression| depression.children.is_none())
     }
 }
 
-/// The cell that [`Land::parts`] lets water leave from only because there is no other way.
+/// Returns the cell that [`Land::parts`] made a sink only because water could not leave the land anywhere else.
 pub(super) fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
     let closed = !land.grid.edges.contains(&Edge::Open) && land.outlets.is_empty();
     let mut ways = parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, Part::Rim | Part::Sink));
@@ -105,10 +107,11 @@ pub(super) fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
     (dry && parts[k] == Part::Sink && ways.next().is_none()).then_some(k)
 }
 
-/// Cells looked through at once for a pit.
+/// Number of cells that are scanned at once for a pit.
 const CHUNK: usize = 256;
 
-/// Numbers the pits in `labels`, one number for all cells of a flat one, and gives each one's first cell by hash.
+/// Numbers the pits in `labels`, with one number for all cells of a flat pit. Returns for each pit the cell with the
+/// smallest hash.
 pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut [u32]) -> Vec<u32> {
     let cols = directions.cols();
     let codes = directions.as_slice();
@@ -125,7 +128,7 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
         labels[first] = number;
         stack.push(first);
         while let Some(k) = stack.pop() {
-            // Neighbouring pits are of one height, else the higher would drain to the lower.
+            // Adjacent pit cells have the same height; otherwise the higher one would drain to the lower one.
             for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                 let n = r * cols + c;
                 if codes[n] == PIT && labels[n] == OUTSIDE {
@@ -140,14 +143,16 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
     pits
 }
 
-/// The depressions so far, and which are connected.
+/// The depressions found so far, and their connections (a union–find structure).
 struct Forest {
     depressions: Vec<Depression>,
-    /// Leads from each depression to the one that it is part of by now, itself at the top; the last place is outside.
+    /// For each depression, the depression that it is currently part of; itself if it is at the top. The last entry
+    /// is the outside.
     up: Vec<u32>,
 }
 
 impl Forest {
+    /// Creates one leaf for each pit; nothing is connected yet.
     fn new(land: &Land<'_>, pits: &[u32]) -> Self {
         let leaf = |pit: &u32| Depression {
             pit: *pit,
@@ -161,12 +166,12 @@ impl Forest {
         Self { depressions: pits.iter().map(leaf).collect(), up: (0..=2 * pits.len() as u32).collect() }
     }
 
-    /// The place outside in `up`.
+    /// Returns the entry of `up` that stands for the outside.
     fn outside(&self) -> u32 {
         self.up.len() as u32 - 1
     }
 
-    /// The depression at the top over a leaf, or the place outside.
+    /// Returns the topmost depression that contains a leaf, or the entry of the outside.
     fn top(&mut self, leaf: u32) -> u32 {
         let mut at = leaf.min(self.outside());
         while self.up[at as usize] != at {
@@ -177,7 +182,7 @@ impl Forest {
         at
     }
 
-    /// Connects what meets at border cell `k`.
+    /// Connects the basins that meet at border cell `k`.
     fn join(&mut self, land: &Land<'_>, parts: &Field<Part>, leaf: &[u32], k: usize) {
         let cols = land.grid.cols();
         let heights = land.ground.as_slice();
@@ -201,7 +206,7 @@ impl Forest {
         }
     }
 
-    /// Connects two leaves, of which one may be outside, over the sill `cell`.
+    /// Connects two leaves, one of which may be the outside, over the sill `cell`.
     fn link(&mut self, land: &Land<'_>, cell: usize, one: u32, other: u32) {
         let (x, y) = (self.top(one), self.top(other));
         if x == y {
@@ -220,7 +225,7 @@ impl Forest {
         self.up[y as usize] = top;
     }
 
-    /// A parent for two depressions.
+    /// Creates the parent of two depressions.
     fn merge(&mut self, land: &Land<'_>, x: u32, y: u32) -> u32 {
         let parent = self.depressions.len() as u32;
         let depth = |d: u32| {
@@ -237,10 +242,10 @@ impl Forest {
     }
 }
 
-/// Counts cells and volumes.
+/// Computes the numbers of cells and the volumes.
 fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
     let rungs = rungs(depressions);
-    // Most ground lies above all water: the highest that a leaf's tree holds tells at once.
+    // Most ground is above all water, and a comparison with the highest level in a leaf's tree skips it quickly.
     let mut most: Vec<i32> = rungs.iter().map(|rung| rung.highest).collect();
     for d in (0..depressions.len()).rev() {
         most[d] = depressions[d].parent.map_or(most[d], |parent| most[parent as usize]);
@@ -260,7 +265,7 @@ fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
     for d in 0..depressions.len() {
         let (cells, sum) = sums[d];
         depressions[d].cells = cells;
-        // Under 2³² cells of under 2³¹ units each: within an i64.
+        // Fewer than 2³² cells of fewer than 2³¹ units each: the sum fits an i64.
         let level = depressions[d].spill.map(|spill| i64::from(spill.level.0));
         depressions[d].volume = level.map_or(i64::MAX, |level| level * i64::from(cells) - sum);
         if let Some(parent) = depressions[d].parent {
@@ -271,20 +276,21 @@ fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
     }
 }
 
-/// A depression as a step of the ladder to those above it.
+/// A depression as a step on the path to its ancestors.
 struct Rung {
-    /// The highest ground that is under the spill level.
+    /// The greatest height below the spill level.
     highest: i32,
     parent: u32,
-    /// One above it, so chosen that any is reached from any below it in a logarithmic number of jumps and steps to
-    /// parents (Myers 1983, doi:10.1016/0020-0190(83)90106-0).
+    /// An ancestor, chosen such that any ancestor can be reached from any descendant by a logarithmic number of jumps
+    /// and steps to parents (skew-binary jump pointers, Myers 1983, doi:10.1016/0020-0190(83)90106-0).
     far: u32,
-    /// The highest ground under that one's spill level.
+    /// The greatest height below that ancestor's spill level.
     farthest: i32,
 }
 
+/// Computes the jump pointers of all depressions, from the roots down.
 fn rungs(depressions: &[Depression]) -> Vec<Rung> {
-    // A spill lies above the floor, so one less is a height.
+    // A spill level is above the floor, so one unit less is still a valid height.
     let highest = |d: u32| depressions[d as usize].spill.map_or(i32::MAX, |spill| spill.level.0.saturating_sub(1));
     let mut far: Vec<u32> = (0..depressions.len() as u32).collect();
     let mut depths = vec![0u32; depressions.len()];
@@ -306,8 +312,8 @@ fn rungs(depressions: &[Depression]) -> Vec<Rung> {
     far.into_iter().enumerate().map(rung).collect()
 }
 
-/// The lowest depression over a leaf under whose spill level a cell of this height is; there is one. Spill levels rise
-/// with parents.
+/// Returns the lowest depression above or at a leaf whose spill level is above a cell of this height; there always is
+/// one. Spill levels increase from children to parents.
 fn owner(rungs: &[Rung], leaf: u32, height: i32) -> u32 {
     let mut at = leaf;
     loop {

@@ -7,51 +7,52 @@ use crate::pit_basins::{self, PitBasins};
 use crate::{Land, Part};
 use thalweg_core::{Field, Height};
 
-/// The lowest surface, nowhere under the ground, from every cell of which a path leads out that never rises: each
-/// depression filled to its spill level, flat.
+/// Fills all depressions of a land to their spill level. The result is the lowest surface that is nowhere below the
+/// ground and from every cell of which a path leads out of the land that never rises; filled depressions are flat.
 ///
-/// What priority-flood gives (Barnes, Lehman & Mulla 2014, doi:10.1016/j.cageo.2013.04.024), without a queue of cells:
-/// every cell is labelled with a pit below it, the passes between pits make a graph, and a cell is filled to the level
-/// at which its pit spills outside. Only cells whose lower neighbours do not touch one another can be passes; their
-/// number bounds the graph (as in the join trees of Carr, Snoeyink & Axen 2003, doi:10.1016/S0925-7721(02)00093-7).
-/// Cells without data stay as they are. The land is one that [`Land::check`] accepts.
+/// The result equals that of priority-flood (Barnes, Lehman & Mulla 2014, doi:10.1016/j.cageo.2013.04.024), but
+/// without a queue of cells: every cell is labelled with a pit below it, the passes between pits form a graph, and a
+/// cell is filled to the level at which its pit spills outside. Only cells whose lower neighbours do not touch one
+/// another can be passes, which bounds the size of the graph (as in the join trees of Carr, Snoeyink & Axen 2003,
+/// doi:10.1016/S0925-7721(02)00093-7). Cells without data stay as they are. The land must be one that [`Land::check`]
+/// accepts.
 pub fn fill_depressions(land: &Land<'_>) -> Field<Height> {
     filled(land, &land.parts())
 }
 
-/// [`fill_depressions`], with the land's parts at hand.
+/// Does the same as [`fill_depressions`], for land whose cell roles are already computed.
 pub(super) fn filled(land: &Land<'_>, parts: &Field<Part>) -> Field<Height> {
     Pits::find(land, parts).fill(land)
 }
 
-/// The pits of a land and the passes between their basins: all that filling needs to know.
+/// The pits of a land and the passes between their basins: everything that filling needs.
 pub struct Pits {
-    // The labels lie where the heights will: four bytes a cell less.
+    // Labels are stored in the field that later receives the heights, which saves four bytes per cell.
     surface: Field<Height>,
     basins: PitBasins,
-    /// What is found in each band of rows; more may be added.
+    /// The passes found in each band of rows; callers may add more.
     pub passes: Vec<Vec<Pass>>,
 }
 
 impl Pits {
-    /// Labels every cell with the pit that it drains to, and finds the passes between pits.
+    /// Labels every cell with the pit that it drains to, and finds the passes between basins.
     pub fn find(land: &Land<'_>, parts: &Field<Part>) -> Self {
         let mut surface = Field::new(land.grid.size, Height::ZERO);
         let (basins, passes) = PitBasins::find(land, parts, surface.as_mut_slice());
         Self { surface, basins, passes }
     }
 
-    /// Number of basins, with the outside, which is basin 0.
+    /// Returns the number of basins, including the outside, which is basin 0.
     pub fn count(&self) -> usize {
         self.basins.count
     }
 
-    /// The basin of cell `k`; 0 where water has left.
+    /// Returns the basin of cell `k`; 0 if its water leaves the land.
     pub fn basin(&self, k: usize) -> u32 {
         self.basins.basin(self.surface.as_slice(), k)
     }
 
-    /// The filled surface.
+    /// Returns the filled surface.
     pub fn fill(self, land: &Land<'_>) -> Field<Height> {
         let Self { mut surface, basins, passes } = self;
         let levels = basins.by_root(&passes::levels(basins.count, passes));

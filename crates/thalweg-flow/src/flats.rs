@@ -1,24 +1,27 @@
-//! Flow over flat ground.
+//! Flow routing across flat areas.
 
 use rayon::prelude::*;
 
 use crate::{D8, Directions, Land, PIT, VOID};
 use thalweg_core::{Cell, Height, Topology};
 
-/// Leads the cells of flats to where these end: towards lower ground, and away from higher.
+/// Assigns directions to the cells of flat areas, such that they drain towards lower ground and away from higher
+/// ground.
 ///
-/// Barnes, Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.01.009). With t a cell's distance to the flat's outlet and a
-/// that from higher ground, both in steps over the flat, each cell drains to the neighbour on the flat of the least
-/// 2·t − a; equals: straight before diagonal, then by [`Land::pick`]. So flow gathers in the middle of a flat, where with
-/// t alone it would run in parallel. We differ: no labels and no heights are kept; distances are known modulo 3, which
-/// tells which of two neighbours is farther, and lie with the direction in one byte.
+/// The method is that of Barnes, Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.01.009). Let t be a cell's distance
+/// to the flat's outlet and a its distance from higher ground, both in steps over the flat. Each cell drains to the
+/// neighbour on the flat with the least 2·t − a. Ties are broken in favour of straight neighbours, then by
+/// [`Land::pick`]. Flow therefore converges in the middle of a flat, whereas t alone would give parallel flow paths.
+/// Unlike the paper, this implementation keeps neither labels nor heights: distances are stored modulo 3, which
+/// suffices to tell which of two neighbours is farther, in one byte together with the direction.
 ///
-/// `directions` are those of steepest descent on the same land; flat is what has none, is [`PIT`], and lies beside a cell
-/// of its height that drains, or beside such a flat cell. Flats without a way out stay [`PIT`].
+/// `directions` must be those of steepest descent on the same land. A flat cell is one that has no direction
+/// ([`PIT`]) and is adjacent to a cell of its height that drains, or to another flat cell of this kind. Flats without
+/// an outlet stay [`PIT`].
 pub fn cross(land: &Land<'_>, directions: &mut Directions) {
     let (rows, cols) = (land.grid.rows(), land.grid.cols());
     let threads = rayon::current_num_threads();
-    // A flat that touches another band waits. The result is the same for any bands.
+    // A flat that touches another band is deferred. The result is the same for any bands.
     let band_rows = if threads == 1 { rows } else { rows.div_ceil(8 * threads).max(32) };
     let band_len = (band_rows * cols).max(1);
     let bands = directions.as_mut_slice().par_chunks_mut(band_len).enumerate();
@@ -31,69 +34,72 @@ pub fn cross(land: &Land<'_>, directions: &mut Directions) {
     }
 }
 
-/// Leads the `cells` of flats, whose codes and those of their neighbours on the flat are [`measured`], as [`cross`] does.
+/// Assigns directions to the `cells` of flats like [`cross`]. Their codes, and those of their neighbours on the flat,
+/// must be [`measured`].
 pub fn lead(land: &Land<'_>, directions: &mut Directions, cells: Vec<u32>) {
     let mut flats = Flats::new(land, directions.as_mut_slice(), 0);
     flats.queue = Queue { len: cells.len(), cells };
     flats.lead();
 }
 
-/// The code of a flat's cell while that is worked on: `outlet` steps from the outlet, and `higher` steps, from 1 on, from higher ground,
-/// if there is any.
+/// Returns the temporary code of a flat's cell that is `outlet` steps from the outlet and `higher` steps, from 1 on,
+/// from higher ground; `None` if there is no higher ground.
 pub fn measured(outlet: u32, higher: Option<u32>) -> u8 {
     let higher = higher.map_or(0, |steps| 1 + (steps % 3) as u8);
     FLAT | higher << 2 | (outlet % 3) as u8
 }
 
-/// On a flat that reaches into another band.
+/// Code of cells on a flat that extends into another band.
 const WAITING: u8 = 253;
-/// On a flat without a way out.
+/// Code of cells on a flat without an outlet.
 const STUCK: u8 = 252;
 
-// While a flat is worked on, the code of its cells is
-// 1 ddd aa tt: d the direction; a 0 where there is no higher ground, else 1 + the distance modulo 3; t the distance modulo 3.
+// While a flat is processed, the code of its cells has the bits 1 ddd aa tt: d is the direction; a is 0 if there is
+// no higher ground, else 1 plus the distance from it modulo 3; t is the distance to the outlet modulo 3.
 const FLAT: u8 = 0x80;
 const FAR: u8 = 0x03;
 const FROM_HIGHER: u8 = 0x0c;
 
-/// Bits of t, where the distance is not known yet.
+/// Value of the t bits while the distance is unknown.
 const UNKNOWN: u8 = 3;
-/// Bits of a, one step from higher ground.
+/// Value of the a bits at one step from higher ground.
 const BESIDE_HIGHER: u8 = 2 << 2;
 
-/// The flats of some rows.
+/// The flats of a band of rows.
 ///
-/// Whether a neighbour is new to a search cannot be guessed, and wrong guesses cost more than all else here. So inner loops
-/// have no branches: they write always, and count what counts.
+/// A branch on whether a neighbour is new to a search is unpredictable, and mispredictions would dominate the cost.
+/// The inner loops therefore have no branches: they always write, and advance the count only if the entry is valid.
 struct Flats<'a> {
     land: &'a Land<'a>,
     codes: &'a mut [u8],
     shape: Shape,
     first_row: usize,
-    /// Cells of the flat at hand, in the order in which they were found, later from higher ground.
+    /// Cells of the current flat in the order in which they were found; later in order of distance from higher
+    /// ground.
     cells: Queue,
-    /// The same, from the outlet on.
+    /// Cells of the current flat in order of distance from the outlet.
     queue: Queue,
 }
 
 impl<'a> Flats<'a> {
+    /// Prepares the band of rows that begins with `first_row` and has these codes.
     fn new(land: &'a Land<'a>, codes: &'a mut [u8], first_row: usize) -> Self {
         let cols = land.grid.cols();
         let offsets = D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj);
         let rows = codes.len() / cols.max(1);
         let mut looped = land.grid.topology().looped;
-        // A band's rows are looped with others; those wait.
+        // A band's rows are adjacent to other bands across the seam; flats that touch those are deferred.
         looped[0] &= rows == land.grid.rows();
         let shape = Shape { rows, cols, offsets, looped };
         Self { land, codes, shape, first_row, cells: Queue::default(), queue: Queue::default() }
     }
 
-    /// Heights of the cells that `codes` are of, and of those below.
+    /// Returns the heights of the cells that `codes` describe, and of all cells after them.
     fn heights(&self) -> &'a [Height] {
         &self.land.ground.as_slice()[self.first_row * self.shape.cols..]
     }
 
-    /// Crosses each flat of cells with code `from`; whether one has no way out.
+    /// Processes each flat whose cells have code `from`. Returns true if one of them has no outlet.
     fn cross(&mut self, from: u8) -> bool {
         let mut stuck = false;
         for chunk in (0..self.codes.len()).step_by(CHUNK) {
@@ -119,15 +125,15 @@ impl<'a> Flats<'a> {
         stuck
     }
 
-    /// Gives the flat's cells a code.
+    /// Assigns a code to all cells of the flat.
     fn mark(&mut self, code: u8) {
         for k in self.cells.all() {
             self.codes[*k as usize] = code;
         }
     }
 
-    /// Collects the flat of cell `k` in `cells`, and in `queue` those beside a cell that drains; whether it may go on beyond
-    /// these rows.
+    /// Collects the flat of cell `k` in `cells`, and those of its cells next to a cell of the same height that drains
+    /// in `queue`. Returns true if the flat may continue beyond these rows.
     fn gather(&mut self, k: usize, from: u8) -> bool {
         let (shape, heights, codes) = (self.shape, self.heights(), &mut *self.codes);
         let rows = self.land.grid.rows();
@@ -135,6 +141,7 @@ impl<'a> Flats<'a> {
         let above = self.first_row > 0 || others;
         let below = self.first_row + shape.rows < rows || others;
         let mut beyond = false;
+        // Flood the flat from `k`. A cell next to a cell that drains at the same height is an outlet of the flat.
         self.queue.clear();
         self.cells.clear();
         self.cells.push(k);
@@ -154,7 +161,7 @@ impl<'a> Flats<'a> {
                     shore |= code < PIT;
                 });
             });
-            // What is not of the flat drains. Far from the shore no height is looked up.
+            // Neighbours outside the flat drain. Heights are only looked up near the flat's border.
             if shore {
                 let (mut higher, mut drains) = (false, false);
                 shape.around(k, |_, n| {
@@ -170,7 +177,7 @@ impl<'a> Flats<'a> {
         beyond
     }
 
-    /// Measures both distances of every cell of the flat.
+    /// Computes both distances of every cell of the flat.
     fn measure(&mut self) {
         let codes = &mut *self.codes;
         for k in self.queue.all() {
@@ -178,7 +185,7 @@ impl<'a> Flats<'a> {
         }
         let distance = |code: u8| after(code & FAR);
         spread(self.shape, codes, &mut self.queue, FAR, UNKNOWN, distance);
-        // Those beside higher ground stay, in their order.
+        // Keep only the cells next to higher ground, in their order.
         let found = std::mem::take(&mut self.cells.len);
         for x in 0..found {
             let k = self.cells.cells[x];
@@ -204,7 +211,7 @@ impl<'a> Flats<'a> {
                 shore |= there < PIT;
             });
             if shore {
-                // Where the flat ends comes before all others.
+                // A neighbour where the flat drains takes precedence over all others.
                 shape.around(k, |d, n| {
                     let end = (codes[n] < PIT) & (heights[n] == heights[k]);
                     ranks[d] = if end { (d & 1) as i8 - 8 } else { ranks[d] };
@@ -221,8 +228,9 @@ impl<'a> Flats<'a> {
     }
 }
 
-/// Spreads over a flat from the cells in `queue`: a neighbour whose `bits` are still `unknown` gets those that `distance`
-/// makes of the code it is reached from, and comes into the queue.
+/// Runs a breadth-first search over a flat from the cells in `queue`. A neighbour whose `bits` are still `unknown`
+/// receives those that `distance` computes from the code of the cell it is reached from, and is appended to the
+/// queue.
 #[inline(always)]
 fn spread(shape: Shape, codes: &mut [u8], queue: &mut Queue, bits: u8, unknown: u8, distance: impl Fn(u8) -> u8) {
     let mut next = 0;
@@ -240,18 +248,18 @@ fn spread(shape: Shape, codes: &mut [u8], queue: &mut Queue, bits: u8, unknown: 
     }
 }
 
-/// Rows and columns, and from a cell's index to its neighbours'.
+/// The shape of a band, and the differences between a cell's index and those of its neighbours.
 #[derive(Clone, Copy)]
 struct Shape {
     rows: usize,
     cols: usize,
     offsets: [isize; 8],
-    /// Whether rows, and columns, are looped within these rows.
+    /// True if rows, and columns, are looped within this band.
     looped: [bool; 2],
 }
 
 impl Shape {
-    /// Calls `visit` with the number and the index of each neighbour of cell `k`.
+    /// Calls `visit` with the direction and the index of each neighbour of cell `k`.
     #[inline(always)]
     fn around(&self, k: usize, mut visit: impl FnMut(usize, usize)) {
         let (i, j) = (k / self.cols, k % self.cols);
@@ -274,7 +282,7 @@ impl Shape {
     }
 }
 
-/// Indices of cells, first come, first served.
+/// A first-in, first-out queue of cell indices.
 #[derive(Default)]
 struct Queue {
     cells: Vec<u32>,
@@ -290,12 +298,12 @@ impl Queue {
         self.extend(|found| found.add(k, true));
     }
 
-    /// Takes in the neighbours of a cell that `find` adds.
+    /// Appends the neighbours of a cell that `find` adds.
     #[inline(always)]
     fn extend(&mut self, find: impl FnOnce(&mut Found)) {
         let mut found = Found::default();
         find(&mut found);
-        // Little by little, since memory is taken when it is written to.
+        // Grow in small steps, because memory is committed only when it is written to.
         if self.cells.len() < self.len + 8 {
             self.cells.resize(self.len + 4096, 0);
         }
@@ -313,7 +321,7 @@ impl Queue {
     }
 }
 
-/// Neighbours of a cell that count.
+/// The valid neighbours of a cell.
 #[derive(Default)]
 struct Found {
     cells: [u32; 8],
@@ -321,7 +329,7 @@ struct Found {
 }
 
 impl Found {
-    /// Puts one of at most eight at the end, if it counts.
+    /// Appends one of at most eight neighbours if it is valid.
     #[inline(always)]
     fn add(&mut self, k: usize, counts: bool) {
         self.cells[self.count & 7] = k as u32;
@@ -329,7 +337,8 @@ impl Found {
     }
 }
 
-/// For a cell's two distances (a and t, as they lie in a code) and a neighbour's, how much the neighbour's 2·t − a is greater.
+/// For the two distances (a and t, as stored in a code) of a cell and of a neighbour, the difference between the
+/// neighbour's 2·t − a and the cell's.
 const RANKS: [[i8; 16]; 16] = {
     let mut table = [[0; 16]; 16];
     let mut x = 0;
@@ -341,7 +350,7 @@ const RANKS: [[i8; 16]; 16] = {
     table
 };
 
-/// The difference of two distances that are known modulo 3 and differ by one at most.
+/// Returns the difference of two distances that are known modulo 3 and differ by at most one.
 const fn difference(a: usize, b: usize) -> i8 {
     match (a + 3 - b) % 3 {
         0 => 0,
@@ -350,17 +359,18 @@ const fn difference(a: usize, b: usize) -> i8 {
     }
 }
 
-/// Whether a code beside a flat's cell is of the flat: all others there drain or have no data.
+/// Returns true if the code of a neighbour of a flat cell belongs to the flat; all other neighbours drain or have no
+/// data.
 #[inline(always)]
 fn is_flat(code: u8) -> bool {
     (code & FLAT != 0) & (code != VOID)
 }
 
-/// A distance modulo 3, and a step.
+/// Returns the distance, modulo 3, one step farther.
 #[inline(always)]
 fn after(distance: u8) -> u8 {
     if distance == 2 { 0 } else { distance + 1 }
 }
 
-/// Cells looked through at once for one of a flat.
+/// Number of cells that are scanned at once for a flat cell.
 const CHUNK: usize = 256;

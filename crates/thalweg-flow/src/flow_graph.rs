@@ -10,7 +10,7 @@ use thalweg_core::{Field, Height, Result};
 /// The number of upstream cells and the upstream order are computed on first use and kept. All fields have the grid's
 /// size, row by row from the north-western corner. The graph does not change; to change one of its fields, take it out
 /// with [`FlowGraph::into_parts`].
-// `OnceLock` would block: a thread that waits for its own sums could take up a job that asks for them again.
+// `OnceLock` would block: a thread that waits for its own sums could steal a job that requests them again.
 #[derive(Debug, Clone)]
 pub struct FlowGraph {
     filled: Field<Height>,
@@ -23,7 +23,8 @@ impl FlowGraph {
     /// Fills the depressions of a land that [`Land::check`] accepts and routes its flow. The result equals that of
     /// [`fill::fill_depressions`] followed by [`d8::route_d8`], in less time.
     pub fn new(land: &Land<'_>) -> Self {
-        // Filling makes no cell rim or sink, nor an end of that: the parts of the ground are those of the filled surface.
+        // Filling turns no cell into a rim or a sink and removes none, so the roles computed on the ground are also
+        // those on the filled surface.
         let parts = land.parts();
         let filled = fill::filled(land, &parts);
         let surface = land.under(&filled);
@@ -33,52 +34,55 @@ impl FlowGraph {
         Self { filled, directions, upstream_cells: OnceCell::new(), upstream_order: OnceCell::new() }
     }
 
-    /// The elevation with each depression filled to its spill level.
+    /// Returns the elevation with each depression filled to its spill level.
     pub fn filled(&self) -> &Field<Height> {
         &self.filled
     }
 
-    /// For each cell the neighbour that it drains to.
+    /// Returns the neighbour that each cell drains to, as flow directions.
     pub fn directions(&self) -> &Directions {
         &self.directions
     }
 
-    /// The number of cells that drain through each cell, including itself ([`accumulate::count_upstream_cells`]); 0 where
-    /// there is no data.
+    /// Returns the number of cells that drain through each cell, including itself
+    /// ([`accumulate::count_upstream_cells`]); 0 where there is no data.
     pub fn upstream_cells(&self) -> &Field<u32> {
         self.upstream_cells.get_or_init(|| accumulate::count_upstream_cells(&self.directions))
     }
 
-    /// Row-major indices of the cells with data, each before the cell that it drains to ([`accumulate::upstream_order`]).
+    /// Returns the row-major indices of the cells with data, each before its receiver ([`accumulate::upstream_order`]).
     pub fn upstream_order(&self) -> &[u32] {
         self.upstream_order.get_or_init(|| accumulate::upstream_order(&self.directions))
     }
 
-    /// The flow through each cell if every cell with data yields `each`, in the unit of `each`; 0 where there is no data.
+    /// Returns the flow through each cell if every cell with data yields `each`, in the unit of `each`; 0 where there
+    /// is no data.
     pub fn yields(&self, each: f64) -> Field<f32> {
         self.upstream_cells().map(|n| (f64::from(*n) * each) as f32)
     }
 
-    /// The sum of the weights of all cells that drain through each cell, including itself; 0 where there is no data.
+    /// Returns the sum of the weights of all cells that drain through each cell, including itself; 0 where there is no
+    /// data.
     ///
     /// # Errors
-    /// As [`accumulate::accumulate_weights`].
+    /// Returns the errors of [`accumulate::accumulate_weights`].
     pub fn accumulate_weights(&self, weights: &Field<i64>) -> Result<Field<i64>> {
         accumulate::accumulate_weights(&self.directions, weights)
     }
 
-    /// The land with the filled surface as its elevation.
+    /// Returns the land with the filled surface as its elevation.
     pub fn surface<'a>(&'a self, land: &Land<'a>) -> Land<'a> {
         land.under(&self.filled)
     }
 
-    /// The depth of each filled depression above `ground`, from which the graph was built; 0 elsewhere.
+    /// Returns the depth of the filled surface above `ground`, from which the graph must have been built; 0 outside of
+    /// depressions.
     pub fn depths(&self, ground: &Field<Height>) -> Field<Height> {
         let filled = &self.filled;
         Field::generate(filled.size(), |i, j| Height(filled[(i, j)].0 - ground[(i, j)].0))
     }
 
-    /// The row-major index of the cell that cell `k` drains to, if it drains to one.
+    /// Returns the row-major index of the receiver of cell `k`; `None` if it has none.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
         self.directions.next(k)

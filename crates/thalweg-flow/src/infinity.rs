@@ -1,14 +1,14 @@
-//! D∞: directions at any angle, to one or two neighbours.
+//! D∞ flow routing: directions at any angle, with flow to one or two neighbours.
 
 use std::f64::consts::FRAC_PI_4;
 
 use crate::{D8, Directions, Land, VOID, leads_to};
 use thalweg_core::{Cell, Error, Field, Result, Topology};
 
-/// The angle of a cell from which water goes to no neighbour: it leaves there, stays there, or there is no data.
+/// The angle of a cell that drains to no neighbour: water leaves or stays there, or there is no data.
 pub const NONE: f32 = -1.0;
 
-/// The whole of a cell's water, in the parts of [`share`].
+/// The number of parts that [`share`] divides a cell's water into.
 pub const WHOLE: u32 = 1 << 24;
 
 /// Multiples of 45° as `f32`: the angles of the neighbours, counter-clockwise from the east.
@@ -22,23 +22,25 @@ const MULTIPLES: [f32; 9] = {
     angles
 };
 
-/// Code of the neighbour at `k` × 45° counter-clockwise from the east; codes are clockwise.
+/// Returns the code of the neighbour at `k` × 45° counter-clockwise from the east; codes are clockwise.
 fn neighbour(k: usize) -> u8 {
     ((8 - k % 8) % 8) as u8
 }
 
-/// The multiple of 45° counter-clockwise from the east at which a neighbour lies: the inverse of [`neighbour`].
+/// Returns the multiple of 45° counter-clockwise from the east at which a neighbour is located: the inverse of
+/// [`neighbour`].
 fn multiple(direction: D8) -> usize {
     (8 - direction.index()) % 8
 }
 
-/// For each cell the direction of steepest descent in radians counter-clockwise from the east, 0 to less than 2π, or
-/// [`NONE`] where the cell drains to no neighbour.
+/// Computes the direction of steepest descent of each cell in radians counter-clockwise from the east, 0 to less than
+/// 2π; [`NONE`] where the cell drains to no neighbour.
 ///
-/// Tarboton (1997, doi:10.1029/96WR03137): the steepest of the eight triangular facets that a cell makes with two
-/// neighbours side by side; equals by [`Land::pick`]. Where no facet descends, as on the flats of a filled surface, the
-/// angle is that of the D8 direction. Of a facet with a neighbour outside or without data the other edge still counts.
-/// `directions` are those of the same land, which [`Land::check`] accepts.
+/// The method is that of Tarboton (1997, doi:10.1029/96WR03137): the direction is that of the steepest of the eight
+/// triangular facets that a cell forms with two adjacent neighbours; ties are broken by [`Land::pick`]. Where no
+/// facet descends, for example on the flats of a filled surface, the angle is that of the D8 direction. If one
+/// neighbour of a facet is outside or has no data, the facet's other edge still counts. `directions` must be those of
+/// the same land, which must be one that [`Land::check`] accepts.
 pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> {
     Field::generate(directions.size(), |i, j| {
         let code = directions[(i, j)];
@@ -47,7 +49,7 @@ pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> 
     })
 }
 
-/// The angle of the steepest facet at cell (i, j), if one descends.
+/// Returns the angle of the steepest facet at cell (i, j); `None` if no facet descends.
 fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
     let here = f64::from(land.ground[(i, j)].0);
     let mut falls = [0.0; 9];
@@ -68,8 +70,9 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
             }
         }
     }
+    // Repeat the first neighbour at the end, so that the last facet needs no wrap-around.
     falls[8] = falls[0];
-    // Two facets that descend along the edge between them are one direction, not two equals.
+    // Two facets that both descend along the edge between them are one direction, not a tie.
     let (mut equals, mut count) = ([Facet { slope: 0.0, multiple: 0, tangent: 0.0 }; 8], 0);
     for k in 0..8 {
         let facet = facet(&falls, k);
@@ -89,20 +92,20 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
     Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
 }
 
-/// How a facet descends.
+/// The steepest descent on a facet.
 #[derive(Clone, Copy, PartialEq)]
 struct Facet {
-    /// Square of its slope, in units per cell; 0 if it does not descend.
+    /// The square of its slope, in units per cell; 0 if it does not descend.
     slope: f64,
-    /// It descends at `multiple` × 45°, turned by the angle of this tangent.
+    /// The direction of descent is `multiple` × 45° plus the arctangent of `tangent`.
     multiple: usize,
     tangent: f64,
 }
 
-/// The facet between k × 45° and (k + 1) × 45°, of the falls to all neighbours by multiples of 45°; 0 for one that is
-/// missing, so that nothing runs there.
+/// Computes the facet between k × 45° and (k + 1) × 45°. `falls` are the falls to the neighbours by multiples of 45°,
+/// with 0 for missing neighbours, so that nothing drains there.
 fn facet(falls: &[f64; 9], k: usize) -> Facet {
-    // One neighbour is straight ahead, the other at the corner.
+    // One neighbour is straight, the other diagonal.
     let (ahead, corner) = (k + k % 2, k + 1 - k % 2);
     let s1 = falls[ahead];
     let fall = falls[corner];
@@ -118,9 +121,10 @@ fn facet(falls: &[f64; 9], k: usize) -> Facet {
     }
 }
 
-/// The two neighbours on either side of an angle, by their codes, with their parts of [`WHOLE`], which sum to it;
-/// `None` for [`NONE`] or what is not within 0 to less than 2π. The first is the next clockwise; the second's part is
-/// the angle from the first over 45°, 0 where the angle is that of the first.
+/// Splits an angle between the two neighbours on either side: returns their codes and their parts of [`WHOLE`], which
+/// sum to it; `None` for [`NONE`] and for angles outside 0 to less than 2π. The first neighbour is the next one
+/// clockwise. The second's part is the angle from the first divided by 45°, and 0 if the angle points exactly at the
+/// first.
 pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
     let k = MULTIPLES.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
     let [low, high] = [MULTIPLES[k], MULTIPLES[k + 1]].map(f64::from);
@@ -128,29 +132,30 @@ pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
     Some([(neighbour(k), WHOLE - part), (neighbour(k + 1), part)])
 }
 
-/// The cells that cell `k` gives to and how much of `amount` each gets; no unit is lost.
+/// Returns the cells that cell `k` drains to and the share of `amount` that each receives; the shares sum to `amount`
+/// exactly.
 fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator<Item = (usize, i64)> {
     let shares = share(angle).unwrap_or_default();
     let second = ((i128::from(amount) * i128::from(shares[1].1)) >> WHOLE.trailing_zeros()) as i64;
     let parts = [(shares[0], amount - second), (shares[1], second)];
-    // What gets no part of the whole is no receiver, and may well lie higher, or outside.
+    // A neighbour with no part is not a receiver; it may be higher, or outside.
     let given = parts.into_iter().filter(|((_, part), _)| *part > 0);
     given.filter_map(move |((to, _), amount)| Some((leads_to(topology, k, to)?, amount)))
 }
 
-/// Sum of the weights of all cells and parts of cells that drain through each cell along `angles`, itself among them; 0
-/// where `directions` say that there is no data.
+/// Sums the weights of all cells and parts of cells that drain through each cell along `angles`, including its own; 0
+/// where `directions` show that there is no data.
 ///
-/// A cell's sum is split over its two receivers to the unit: those without a receiver together hold the sum of all. Sums
-/// that an i64 cannot hold stay at its limit.
+/// A cell's sum is split exactly between its two receivers, so the cells without a receiver together hold the sum of
+/// all weights. Sums that an i64 cannot hold saturate at its limit.
 ///
-/// What [`route_d_infinity`] gives has no circles. A cell on a facet gives only to lower cells: inside the facet both its
-/// neighbours are lower, along an edge the one there, and rounding an angle can only carry it onto an edge of its own
-/// facet. The other cells follow D8, to cells that are lower or as high. So a circle would be of equal heights and of
-/// D8 alone, which has none.
+/// The angles that [`route_d_infinity`] returns contain no cycles. A cell on a facet drains only to lower cells:
+/// inside the facet both its neighbours are lower, along an edge the one there is, and rounding an angle can only
+/// move it onto an edge of its own facet. The other cells follow D8, to cells that are lower or equally high. A cycle
+/// would therefore consist of equal heights and of D8 alone, which has no cycles.
 ///
 /// # Errors
-/// When sizes differ, or when angles from elsewhere lead outside, to a cell without data, or in circles.
+/// Returns an error if sizes differ, or if angles from elsewhere lead outside, to a cell without data, or in cycles.
 pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
     same_size("angles", angles.size(), directions.size())?;
     same_size("weights", weights.size(), directions.size())?;
@@ -176,7 +181,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
             }
         }
     }
-    // Each cell once all that give to it have given (Kahn 1962).
+    // Process each cell once all its donors are done (Kahn 1962).
     let sums_of = sums.as_mut_slice();
     let mut ready = Vec::new();
     let mut waiting = 0;
@@ -190,7 +195,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
             for (n, amount) in gifts(k, angles[k], sums_of[k], directions.topology()) {
                 sums_of[n] = sums_of[n].saturating_add(amount);
                 givers[n] -= 1;
-                // A later cell is taken when its turn comes.
+                // A later cell is processed when the outer loop reaches it.
                 if givers[n] == 0 && n < first {
                     ready.push(n);
                 }
@@ -207,7 +212,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
     Ok(sums)
 }
 
-/// Index of neighbour `to` of cell `k`, if it is inside.
+/// Returns the index of neighbour `to` of cell `k`; `None` if it is outside.
 fn beside(directions: &Directions, k: usize, to: u8) -> Option<usize> {
     let cols = directions.cols();
     let Cell { row: i, col: j } = directions.topology().cell([k / cols, k % cols], D8::OFFSETS[usize::from(to)])?;
@@ -227,7 +232,7 @@ mod tests {
     use thalweg_core::base::rng::Key;
     use thalweg_core::{Grid, Height};
 
-    /// The same of the eight facets side by side.
+    /// A reference implementation that compares the eight facets one by one.
     fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {
         let mut falls = [0.0; 9];
         for (direction, cell) in land.around(i, j) {
@@ -259,7 +264,7 @@ mod tests {
             let size = [size[number as usize % 5], size[number as usize / 5 % 5]];
             let grid = Grid::new(size, 10.0).unwrap();
             let draw = |part: u64, i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).bits() >> 20;
-            // Of few levels, so that many facets are equal.
+            // Few height levels, so that many facets are tied.
             let levels = [2, 4, 30][number as usize % 3];
             let ground = Field::generate(size, |i, j| Height((draw(1, i, j) % levels) as i32));
             let nodata = (number % 4 == 0).then(|| Field::generate(size, |i, j| draw(2, i, j) % 9 == 0));

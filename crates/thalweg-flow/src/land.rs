@@ -1,54 +1,56 @@
-//! [`Land`]: ground with all that decides where water can leave it.
+//! [`Land`]: an elevation surface with everything that determines where water can leave it.
 
 use rayon::prelude::*;
 
 use crate::{Neighbourhood, lot};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 
-/// Ground, what is outside, and where water leaves.
+/// An elevation surface, its missing data, and the places where water leaves it.
 #[derive(Debug, Clone, Copy)]
 pub struct Land<'a> {
-    /// Cell size, open and closed edges, sea level, world cells.
+    /// The cell size, open and closed edges, the sea level, and world cells.
     pub grid: &'a Grid,
-    /// Elevation of the surface that water runs over, of the grid's size.
+    /// The elevation of the surface that water flows over; a field of the grid's size.
     pub ground: &'a Field<Height>,
-    /// True where there is no data: outside. Of the grid's size; `None` when there is data everywhere.
+    /// True where there is no data, which is outside the land; a field of the grid's size. `None` if there is data
+    /// everywhere.
     pub nodata: Option<&'a Field<bool>>,
-    /// Cells (row, column) where water leaves, beside what edges, sea and missing data give.
+    /// Additional cells (row, column) where water leaves, besides those that edges, sea and missing data determine.
     pub outlets: &'a [Cell],
 }
 
-/// What a cell is to water.
+/// The role of a cell in flow routing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Part {
-    /// Land: water goes on to a neighbour.
+    /// Land from which water flows to a neighbour.
     #[default]
     Inside = 0,
-    /// Land on an open edge or beside missing data: water leaves where no neighbour is lower.
+    /// Land on an open edge or adjacent to missing data: water leaves here if no neighbour is lower.
     Rim = 1,
-    /// Sea, or a given outlet: water that arrives is gone.
+    /// Sea, or a given outlet: water that arrives leaves the land.
     Sink = 2,
-    /// No data.
+    /// Missing data.
     Void = 3,
 }
 
 impl<'a> Land<'a> {
-    /// A terrain's land, without further outlets.
+    /// Creates the land of a terrain, without additional outlets.
     pub fn of(terrain: &'a Terrain) -> Self {
         Self { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref(), outlets: &[] }
     }
 
-    /// The same land under another surface of its size, such as its filled one.
+    /// Returns the same land with another surface of the same size, for example its filled surface.
     #[must_use]
     pub fn under(self, ground: &'a Field<Height>) -> Self {
         Self { ground, ..self }
     }
 
-    /// Checks what a caller may have got wrong.
+    /// Checks the sizes of the fields and the outlets.
     ///
     /// # Errors
-    /// When ground or mask are not of the grid's size, or an outlet lies outside it or has no data.
+    /// Returns an error if the ground or the mask does not have the grid's size, or if an outlet is outside the grid
+    /// or has no data.
     pub fn check(&self) -> Result<()> {
         let [rows, cols] = self.grid.size;
         for (name, size) in [("ground", Some(self.ground.size())), ("nodata", self.nodata.map(Field::size))] {
@@ -66,24 +68,26 @@ impl<'a> Land<'a> {
         Ok(())
     }
 
-    /// What each cell is to water. Where water could leave nowhere at all, the lowest cell takes it.
+    /// Returns the role of each cell. If water could not leave the land anywhere, the lowest cell becomes a sink.
     pub fn parts(&self) -> Field<Part> {
         let (mut parts, all_inside) = self.ways_out();
-        // Cells without data have a rim round them; so if there is neither rim nor sink, all is one closed piece.
+        // Every cell next to missing data is a rim. If there is neither a rim nor a sink, the whole grid is one
+        // closed land.
         if all_inside && let Some(k) = self.lowest() {
             parts[k] = Part::Sink;
         }
         parts
     }
 
-    /// Index of the lowest cell; of several the first by hash.
+    /// Returns the row-major index of the lowest cell, ties broken by hash; `None` if there are no cells.
     pub fn lowest(&self) -> Option<usize> {
         let heights = self.ground.as_slice();
         let lowest = heights.iter().min()?;
         (0..heights.len()).filter(|k| heights[*k] == *lowest).min_by_key(|k| lot(self.grid, *k))
     }
 
-    /// What each cell is to water by edges, sea, outlets and missing data alone, and whether all are inside.
+    /// Returns the role of each cell as determined by edges, sea, outlets and missing data alone, and whether all
+    /// cells are [`Part::Inside`].
     pub fn ways_out(&self) -> (Field<Part>, bool) {
         let cols = self.grid.cols();
         let mut parts = Field::new(self.grid.size, Part::Inside);
@@ -98,13 +102,14 @@ impl<'a> Land<'a> {
         (parts, all_inside)
     }
 
-    /// Whether cell (row, column) has data and stands above the sea.
+    /// Returns true if cell (row, column) has data and is above sea level.
     pub fn is_dry(&self, i: usize, j: usize) -> bool {
         let sunk = self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea);
         !sunk && !self.nodata.is_some_and(|mask| mask[(i, j)])
     }
 
-    /// Fills in row `i`, which is all inside, without outlets; whether it stays so. `near` is scratch.
+    /// Sets the roles of row `i`, which must all be [`Part::Inside`] before; outlets are not considered. Returns true
+    /// if all stay so. `near` is a scratch buffer.
     fn parts_of_row(&self, i: usize, row: &mut [Part], near: &mut Vec<bool>) -> bool {
         let open = self.grid.edges.map(|edge| edge == Edge::Open);
         let cols = row.len();
@@ -118,7 +123,7 @@ impl<'a> Land<'a> {
             row[cols - 1] = Part::Rim;
         }
         if let Some(mask) = self.nodata {
-            // Missing data in the column, here or beside: with a cell more on each side.
+            // True for columns with missing data in this row or an adjacent one, padded by one cell at each end.
             near.clear();
             near.resize(cols + 2, false);
             let topology = self.grid.topology();
@@ -147,12 +152,13 @@ impl<'a> Land<'a> {
         row.iter().all(|part| *part == Part::Inside)
     }
 
-    /// The neighbours of cell (row, column) that exist, each with its direction.
+    /// Returns the existing neighbours of cell (row, column), each with its direction.
     pub fn around(&self, i: usize, j: usize) -> Neighbourhood {
         Neighbourhood::new(self.grid.topology(), [i, j])
     }
 
-    /// Which of `count` equals (1 or more) to take at cell (row, column), 0 to count − 1: by a hash of its world cell.
+    /// Breaks a tie between `count` candidates (1 or more) at cell (row, column): returns 0 to count − 1, from a hash
+    /// of the world cell.
     #[inline]
     pub fn pick(&self, i: usize, j: usize, count: u32) -> u32 {
         let Cell { row, col } = self.grid.world_cell(i, j);
@@ -161,7 +167,8 @@ impl<'a> Land<'a> {
         ((h >> 32) as u32) % count
     }
 
-    /// One of the neighbours of cell (i, j) whose bits are set (one at least), by [`Land::pick`].
+    /// Returns one of the neighbours of cell (i, j) whose bits are set (at least one must be), chosen by
+    /// [`Land::pick`].
     pub(super) fn one_of(&self, i: usize, j: usize, neighbours: u8) -> u8 {
         let mut left = neighbours;
         for _ in 0..self.pick(i, j, neighbours.count_ones()) {

@@ -1,10 +1,12 @@
-//! Flow routing: depressions, flow directions, accumulation, basins, streams. Pure functions over a [`Land`].
+//! Flow routing: depressions, flow directions, flow accumulation, basins and streams, as pure functions on a
+//! [`Land`].
 //!
-//! Every function is exact and gives the same bits for any number of threads. Neighbours have the codes of [`D8`]:
-//! clockwise from the east, 0 to 7, so that odd ones are diagonal and, in kernels that count with codes, k's opposite
-//! is `k ^ 4`. Equals among neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order
-//! of a scan. Where the grid's edges are looped, neighbours are those of its
-//! [`Topology`](thalweg_core::terrain::grid::Topology): functions here know no seam.
+//! Every function is exact and returns the same bits for any number of threads. Neighbours have the codes of [`D8`]:
+//! clockwise from the east, 0 to 7. Odd codes are therefore diagonal, and the opposite of code k is `k ^ 4`, which
+//! some kernels use. Ties between neighbours are broken by a hash of the world cell ([`Land::pick`]), never by the
+//! order of a scan, so that results do not depend on the orientation or the window of the grid. Where the grid's
+//! edges are looped, neighbours are those of its [`Topology`](thalweg_core::terrain::grid::Topology); results show no
+//! seam.
 //!
 //! # Examples
 //! ```

@@ -1,4 +1,4 @@
-//! [`LiveD8`]: D8 directions of ground that keeps changing, of which only what changed is worked out again.
+//! [`LiveD8`]: D8 directions of changing ground, recomputed only where something changed.
 
 use rayon::prelude::*;
 
@@ -6,22 +6,22 @@ use crate::d8::{self, Descent};
 use crate::{Directions, Land, PIT, Part, flats};
 use thalweg_core::{Cell, Field, Grid};
 
-/// Rows that one task looks at, at least: each reads those beside it.
+/// Least number of rows per task; each task also reads the adjacent rows.
 const PIECE: usize = 16;
 
-/// Directions, and what they were made from.
+/// D8 directions, with the state that they were computed from.
 pub(super) struct LiveD8 {
     grid: Grid,
-    /// What each cell is to water.
+    /// The role of each cell in flow routing.
     pub parts: Field<Part>,
-    /// Those of steepest descent: flats are [`PIT`].
+    /// Directions of steepest descent; flat cells are [`PIT`].
     steepest: Directions,
-    /// Those of [`d8::route_d8`].
+    /// Directions as computed by [`d8::route_d8`].
     pub directions: Directions,
 }
 
 impl LiveD8 {
-    /// All of a land's.
+    /// Computes all directions of a land.
     pub fn of(land: &Land<'_>) -> Self {
         let parts = land.parts();
         let steepest = d8::descents(land, &parts);
@@ -30,21 +30,22 @@ impl LiveD8 {
         Self { grid: land.grid.clone(), parts, steepest, directions }
     }
 
-    /// The same as made anew, where the ground differs at most at cells that have `changed`.
+    /// Updates the directions for ground that differs from the previous one at most at cells that have `changed`. The
+    /// result equals a complete recomputation.
     ///
-    /// Rows beside a change are compared again: that is as quick as to pick cells. A flat costs more, and is crossed
-    /// again only where a cell of it lies within two of a change, which may then alter its outline, or a cell at its
-    /// shore.
+    /// Rows next to a change are compared again completely, which is as fast as selecting cells. Flats are more
+    /// expensive, so a flat is processed again only if one of its cells is within two cells of a change, which may
+    /// have altered its outline or a cell on its border.
     pub fn renew(&mut self, land: &Land<'_>, changed: &Field<bool>) {
         let [rows, cols] = self.steepest.size();
-        // Rows beside one another are not all that lies beside one another where the grid is looped.
+        // On a looped grid, adjacent rows are not the only neighbouring rows, so compute everything again.
         let looped = land.grid.topology().is_looped();
         if looped || *land.grid != self.grid || changed.size() != land.grid.size {
             *self = Self::of(land);
             return;
         }
         let parts = land.parts();
-        // Where the sea rose or fell, or an outlet came or went, the row has changed too.
+        // A row also counts as changed if the sea rose or fell there, or an outlet was added or removed.
         let has_changed = |i: usize| changed.row(i).contains(&true) || parts.row(i) != self.parts.row(i);
         let row_changed: Vec<bool> = (0..rows).into_par_iter().with_min_len(PIECE).map(has_changed).collect();
         let near = |i: usize, by: usize| i.saturating_sub(by)..(i + by + 1).min(rows);
@@ -60,7 +61,7 @@ impl LiveD8 {
         );
         for i in (0..rows).filter(|i| row_changed[near(*i, 2)].contains(&true)) {
             for j in 0..cols {
-                // One that is a pit still will be looked at anyway.
+                // Cells that are still pits are processed in any case.
                 if self.steepest[(i, j)] != PIT || self.directions[(i, j)] == PIT {
                     continue;
                 }
@@ -78,7 +79,7 @@ impl LiveD8 {
         flats::cross(land, &mut self.directions);
     }
 
-    /// Takes back the directions of the flat of cell `k`.
+    /// Resets the directions of the flat that contains cell `k`.
     fn level(&mut self, land: &Land<'_>, k: usize) {
         let cols = self.steepest.cols();
         let (steepest, codes) = (self.steepest.as_slice(), self.directions.as_mut_slice());
@@ -111,7 +112,7 @@ mod tests {
             let mut grid = Grid::new(size, 10.0).unwrap();
             let levels = [2, 3, 8, 200][case as usize % 4];
             let draw = |key: Key, i: usize, j: usize| key.cell([i as i64, j as i64]).bits() >> 16;
-            // In squares, so that flats are of all sizes.
+            // Constant squares, so that flats of all sizes occur.
             let mut ground = Field::generate(size, |i, j| Height((draw(key, i / 4, j / 5) % levels) as i32));
             let mut live = LiveD8::of(&Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
             for round in 0..50 {

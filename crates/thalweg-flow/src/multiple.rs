@@ -1,4 +1,4 @@
-//! Multiple-flow accumulation: water spreads over all lower neighbours.
+//! Multiple-flow accumulation: water is divided among all lower neighbours.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -7,32 +7,34 @@ use crate::{D8, Directions, Land, VOID};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
-/// What gathered along all ways down.
+/// The result of multiple-flow accumulation.
 #[derive(Debug, Clone)]
 pub struct Gathered {
-    /// For each cell the sum of what reaches it, its own weight among it, in the weights' unit; 0 where there is no data.
+    /// For each cell, the sum of its own weight and everything that reaches it, in the weights' unit; 0 where there
+    /// is no data.
     pub sums: Field<i64>,
-    /// Row-major indices of the cells with data, each before all that it gives to (its neighbour in the directions among them).
+    /// Row-major indices of the cells with data, each before all its receivers (including its D8 receiver).
     pub order: Vec<u32>,
 }
 
-/// Cells that one task looks at.
+/// Number of cells that one task processes.
 const PIECE: usize = 1 << 14;
 
-/// Exponents that [`accumulate_multiple`] takes. Beyond the greatest, the shares of all but the steepest neighbour are as nothing.
+/// Exponents that [`accumulate_multiple`] accepts. Above the greatest, the shares of all but the steepest neighbour
+/// are negligible.
 pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 
-/// Lets the weights of all cells run down a surface, at every cell split over the lower neighbours in proportion to
-/// slopeᵖ, p the `exponent` (Freeman 1991, doi:10.1016/0098-3004(91)90048-I, with p = 1.1; Quinn et al. 1991,
-/// doi:10.1002/hyp.3360050106, with 1).
+/// Accumulates the weights of all cells down a surface. At every cell, flow is divided among the lower neighbours in
+/// proportion to slopeᵖ, where p is the `exponent` (Freeman 1991, doi:10.1016/0098-3004(91)90048-I, with p = 1.1;
+/// Quinn et al. 1991, doi:10.1002/hyp.3360050106, with 1).
 ///
-/// `land` lies over a filled surface, of which `directions` are the D8 directions: where they lead over a flat, all goes
-/// their way; where they end, it stays. The split is exact: what is rounded goes to the steepest neighbour, so the sums
-/// at the ends of the directions add up to the weights.
+/// `land` must have a filled surface, and `directions` must be its D8 directions: where they lead across a flat, all
+/// flow follows them; where they end, it stays. The division is exact, because rounding remainders go to the steepest
+/// neighbour. The sums at the ends of the directions therefore add up to the sum of the weights.
 ///
 /// # Errors
-/// When directions or weights are not of the land's size, a weight is negative, all together are more than an i64 holds, or the
-/// exponent is out of [`EXPONENTS`].
+/// Returns an error if directions or weights do not have the land's size, if a weight is negative, if the sum of all
+/// weights exceeds an i64, or if the exponent is outside [`EXPONENTS`].
 pub fn accumulate_multiple(
     land: &Land<'_>,
     directions: &Directions,
@@ -54,7 +56,7 @@ pub fn accumulate_multiple(
     if least < 0 {
         return Err(Error::value("weight", least, "0 and more"));
     }
-    // So no partial sum overflows.
+    // With this limit no partial sum overflows.
     if sum > i128::from(i64::MAX) {
         return Err(Error::value("sum of the weights", sum, format!("at most {}", i64::MAX)));
     }
@@ -85,19 +87,20 @@ struct Surface<'a> {
     topology: Topology,
     rows: usize,
     cols: usize,
-    /// Whether there are cells without data.
+    /// True if there are cells without data.
     voids: bool,
     exponent: f32,
 }
 
-/// Rows that one task works through.
+/// Number of rows that one task processes.
 const BAND: usize = 32;
 
-/// Stands beyond edges and where there is no data: higher than anything, by no more than a difference can say.
+/// The height assigned to cells beyond edges and without data: above any ground, but small enough that differences do
+/// not overflow.
 const WALL: i32 = 1 << 30;
 
 impl Surface<'_> {
-    /// For each cell the number of neighbours that give to it.
+    /// Counts the donors of each cell.
     fn givers(&self) -> Vec<u8> {
         let mut givers = vec![0; self.heights.len()];
         givers.par_chunks_mut(BAND * self.cols).enumerate().for_each(|(band, givers)| {
@@ -118,11 +121,11 @@ impl Surface<'_> {
     }
 }
 
-/// A row with one cell beyond either end, as its neighbours see it.
+/// A row with one padding cell at either end, as its neighbours see it.
 struct Row {
-    /// Height of cells that give; of others, lower than any.
+    /// The height of cells that have receivers; `i32::MIN` for all others.
     giving: Vec<i32>,
-    /// Height of cells that can be given to; of others, higher than any.
+    /// The height of cells that can receive flow; `i32::MAX` for all others.
     taking: Vec<i32>,
     code: Vec<i32>,
 }
@@ -132,6 +135,7 @@ impl Row {
         Self { giving: vec![i32::MIN; cols + 2], taking: vec![i32::MAX; cols + 2], code: vec![VOID.into(); cols + 2] }
     }
 
+    /// Reads row `at` of the surface; a row beyond the edges has no cells that give or receive.
     fn read(&mut self, surface: &Surface<'_>, at: isize) {
         let cols = surface.cols;
         let Some(i) = surface.topology.line(0, at) else {
@@ -153,6 +157,7 @@ impl Row {
     }
 }
 
+/// Counts for each column the donors: higher neighbours, and equally high ones whose D8 direction leads here.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
 fn count(rows: &[Row; 3], givers: &mut [u8]) {
     let cols = givers.len();
@@ -170,11 +175,11 @@ fn count(rows: &[Row; 3], givers: &mut [u8]) {
     }
 }
 
-/// Takes cells as soon as all their givers are done, one of the cells just set free next (so that what is near in the
-/// order is near on the ground), and hands on what they have.
+/// Processes each cell as soon as all its donors are done, and passes on its sum. A cell that was just completed is
+/// processed next, so that cells close to each other in the order are close on the ground as well.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
 fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &mut Vec<u32>) {
-    /// In place of the number of givers: taken.
+    /// Replaces the number of donors of a cell that is processed or queued.
     const TAKEN: u8 = u8::MAX;
     let cols = surface.cols;
     let steps = D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj);
@@ -228,7 +233,8 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
     }
 }
 
-/// Heights and indices of the neighbours of cell `k`; of no meaning is the index of one that stands as high as the wall.
+/// Returns the heights and indices of the neighbours of cell `k`. The index of a neighbour whose height is [`WALL`]
+/// is meaningless.
 #[inline(always)]
 fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [usize; 8]) {
     let cols = surface.cols as u32;
@@ -255,12 +261,12 @@ fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [us
     (near, at)
 }
 
-/// Shares of the lower neighbours, of which neighbour `steepest` is one.
+/// Returns the shares of the lower neighbours; neighbour `steepest` must be one of them.
 #[inline(always)]
 fn split(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8] {
     let mut fall = [0.0f32; 8];
     for d in 0..8 {
-        // A fall of 1 in place of none keeps logarithms finite; its weight is then not used.
+        // Replacing a fall of 0 by 1 keeps the logarithms finite; the weight of such a neighbour is not used.
         fall[d] = (here - near[d]).max(1) as f32 * D8::INVERSE_DISTANCES_F32[d % 2];
     }
     let top = log2(fall[steepest]);
@@ -282,7 +288,7 @@ mod tests {
     use thalweg_core::base::rng::Key;
     use thalweg_core::{Edge, Grid};
 
-    /// A small land with ties and flats, missing data and closed edges.
+    /// Returns a small land with ties, flats, missing data and closed edges.
     fn random(n: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
         let key = Key::new(n, "multiple");
         let size = [1 + (key.and(1).bits() % 12) as usize, 1 + (key.and(2).bits() % 17) as usize];
@@ -298,7 +304,7 @@ mod tests {
         (grid, ground, nodata)
     }
 
-    /// Receivers and their shares, written out plainly.
+    /// Returns the receivers and their shares, computed directly from the definition.
     fn shares(land: &Land<'_>, directions: &Directions, k: usize, p: f64) -> Vec<(usize, f64)> {
         let cols = land.grid.cols();
         let Some(first) = downstream(k, directions[k], cols) else { return Vec::new() };
@@ -331,7 +337,7 @@ mod tests {
             let one = 1i64 << 30;
             let Gathered { sums, order } =
                 accumulate_multiple(&land, &directions, exponent, Field::new(grid.size, one)).unwrap();
-            // Relaxed until nothing changes: independent of any order.
+            // Iterate until nothing changes, which does not depend on any order.
             let count = grid.len();
             let valid: Vec<bool> = directions.as_slice().iter().map(|d| *d != VOID).collect();
             let all: Vec<_> = (0..count).map(|k| shares(&land, &directions, k, exponent)).collect();
@@ -344,7 +350,7 @@ mod tests {
                 expected = next;
             }
             for (sum, expected) in sums.as_slice().iter().zip(&expected) {
-                // Every split is good to some 10⁻⁶ of what is split, and a path has at most 204 of them.
+                // Every split is accurate to about 10⁻⁶ of the amount, and a path has at most 204 of them.
                 assert!((*sum as f64 / one as f64 - expected).abs() <= 2e-4 * expected, "land {n}");
             }
             let ends: i64 = (0..count).filter(|k| valid[*k] && directions[*k] >= OUT).map(|k| sums[k]).sum();

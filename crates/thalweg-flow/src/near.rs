@@ -1,23 +1,23 @@
-//! [`Near`]: a row with its northern and southern neighbours, padded, for kernels that are vectors.
+//! [`Near`]: a row with its northern and southern neighbour rows, padded for vectorised kernels.
 
 use multiversion::multiversion;
 
 use crate::{D8, Part};
 use thalweg_core::{Field, Height, Topology};
 
-/// Columns worked on together: whole vectors on every machine.
+/// Number of columns processed together: whole vectors on every machine.
 pub const BLOCK: usize = 16;
 
-/// A value for each column of a block.
+/// One value for each column of a block.
 pub type Block<T> = [T; BLOCK];
 
-/// Stands beyond the edges and where there is no data: higher than all ground.
+/// The height assigned to cells beyond the edges and without data: higher than any ground.
 pub const WALL: i32 = i32::MAX;
 
-/// Where the cell itself stands in [`Near`]'s rows: row, and columns to skip.
+/// The position of the cell itself in [`Near`]'s rows: row, and number of columns to skip.
 pub const HERE: [usize; 2] = [1, 1];
 
-/// Position of each neighbour in [`Near`]'s rows, by its code: row, and columns to skip.
+/// The position of each neighbour in [`Near`]'s rows, by direction code: row, and number of columns to skip.
 pub const NEIGHBOURS: [[usize; 2]; 8] = {
     let mut positions = [HERE; 8];
     let mut k = 0;
@@ -29,22 +29,22 @@ pub const NEIGHBOURS: [[usize; 2]; 8] = {
     positions
 };
 
-/// A row and its northern and southern neighbours, each with one cell before it and at least one after it: wall, or where columns are
-/// looped the cell that lies there.
+/// A row and its northern and southern neighbour rows, each with one padding cell before it and at least one after
+/// it. The padding is the wall value, or the cell across the seam if columns are looped.
 pub struct Near<T> {
-    /// The northern row, the row itself, the southern row; column `j` of the grid is at index `j + 1`.
+    /// The northern row, the row itself and the southern row; column `j` of the grid is at index `j + 1`.
     pub rows: [Vec<T>; 3],
     topology: Topology,
     wall: T,
 }
 
 impl<T: Copy> Near<T> {
-    /// Rows that are filled with `wall`.
+    /// Creates rows that are filled with `wall`.
     pub fn new(topology: Topology, wall: T) -> Self {
         Self { rows: [0; 3].map(|_| vec![wall; whole(topology.size[1]) + 2]), topology, wall }
     }
 
-    /// Moves on to row `i` (from row i − 1, unless `fresh`); `read` fills a row.
+    /// Advances to row `i`, from row i − 1 unless `fresh`; `read` fills a row.
     pub fn advance(&mut self, i: usize, fresh: bool, read: impl Fn(usize, &mut [T])) {
         let Topology { size: [_, cols], looped } = self.topology;
         let fill = |row: &mut Vec<T>, at: isize| match self.topology.line(0, at) {
@@ -69,12 +69,12 @@ impl<T: Copy> Near<T> {
     }
 }
 
-/// `cols` rounded up to whole blocks.
+/// Rounds `cols` up to whole blocks.
 pub fn whole(cols: usize) -> usize {
     cols.next_multiple_of(BLOCK)
 }
 
-/// The columns from `j` on of the neighbour that stands at `[row, shift]`.
+/// Returns a block of the neighbour at position `[row, shift]`, from column `j` on.
 #[inline(always)]
 pub fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
     let mut values = [T::default(); BLOCK];
@@ -82,15 +82,17 @@ pub fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j:
     values
 }
 
-/// A row's heights, walls where there is no data. Ground is held under the wall, which it never reaches anyway.
+/// Reads a row's heights, with walls where there is no data. Ground is clamped below the wall, although it never
+/// reaches it.
 pub fn heights(ground: &Field<Height>, parts: &Field<Part>, i: usize, row: &mut [i32]) {
     walled(ground.row(i), parts.row(i), row);
 }
 
+/// The vectorised part of [`heights`].
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn walled(ground: &[Height], parts: &[Part], row: &mut [i32]) {
     for ((to, from), part) in row.iter_mut().zip(ground).zip(parts) {
-        // All bits, or none: a choice would be a jump.
+        // A mask of all ones or all zeros, to select without a branch.
         let void = -i32::from(*part == Part::Void);
         *to = (from.0.min(WALL - 1) & !void) | (WALL & void);
     }

@@ -1,4 +1,4 @@
-//! Outlets for all land: hollows that are deep and wide stand full as lakes, others are cut through or filled.
+//! Outlets for all land: large depressions become lakes, others are breached or filled.
 
 use crate::breach::{Allowance, breach_hollows};
 use crate::depressions::stand_in;
@@ -6,46 +6,49 @@ use crate::{Directions, FlowGraph, Land, Neighbourhood, OUT, Part, accumulate, d
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
-/// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
-/// 4096 and 8192 m, so that a fall is still one when heights have been rounded to that.
+/// The least fall between neighbouring cells where the ground was level or rose, in units: 0.5 mm. This is the
+/// spacing of `f32` values between 4096 and 8192 m, so a fall remains one when heights are rounded to `f32`.
 pub const FALL: i32 = 32;
 
-/// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
+/// Tolerance for equal water surfaces, in units (4 mm): depths may have been stored in a file of 32-bit floats.
 const LEVEL: i64 = 256;
 
-/// From what size on a hollow is a lake. Water that stands is one too if it is as wide and has the volume of a cone of this
-/// depth and surface.
+/// The least size of a lake. Existing standing water also counts as a lake if it has the least surface and at least
+/// the volume of a cone of this depth and surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LakeLimits {
-    /// The least depth at its deepest place, in metres, 0 or more.
+    /// The least depth at the deepest point, in metres, 0 or more.
     pub depth: f64,
     /// The least surface in m², 0 or more.
     pub area: f64,
 }
 
-/// Ground all of which drains, and the lakes on it.
+/// Ground that drains everywhere, and the lakes on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlets {
-    /// The ground, of the land's size.
+    /// The ground; a field of the land's size.
     pub ground: Field<Height>,
-    /// Depth of the lakes, of the land's size; 0 where there is none.
+    /// The depth of the lakes, 0 where there is none; a field of the land's size.
     pub pools: Field<Height>,
 }
 
-/// Gives every cell of the land a way down to the sea, to an open edge or to a lake. `pools` are the waters that stand already.
+/// Changes the ground so that every cell drains to the sea, to an open edge or to a lake. `pools` are existing
+/// standing waters.
 ///
-/// Waters of the size of a lake stay as they are; smaller ones do not count. A hollow of the ground of a lake's size stands full.
-/// Any other is cut through, along the way for which the least ground is removed ([`breach_depressions`](crate::breach::breach_depressions)), where that
-/// removes no more than would fill it and is nowhere deeper than the hollow is; else it is filled. (That the lesser change
-/// is the likelier: Lindsay & Creed 2005, doi:10.1002/hyp.5835.) No lake is tapped. Where the ground is level or rises on
-/// its way out it is then raised to fall by [`FALL`] from cell to cell.
+/// Existing waters of at least the size of a lake stay as they are; smaller ones are ignored. Depressions of the
+/// ground that have the size of a lake are filled with water. Any other depression is breached along the path that
+/// removes the least ground ([`breach_depressions`](crate::breach::breach_depressions)), if that removes no more
+/// ground than filling would add and is nowhere deeper than the depression is; otherwise it is filled. (The smaller
+/// change is the more likely correction: Lindsay & Creed 2005, doi:10.1002/hyp.5835.) No lake is drained. Where the
+/// ground along a flow path is then level or rises, it is raised to fall by [`FALL`] from cell to cell.
 ///
-/// After that every dry cell that is neither at an edge nor beside missing data has a neighbour that is lower, and to round all
-/// heights the same way, as a file of `f32` or of whole numbers does, makes no pit: what fell falls still or is level.
-/// The land is one that [`Land::check`] accepts; where water can leave it nowhere, its lowest cell takes it.
+/// Afterwards every dry cell that is neither at an edge nor adjacent to missing data has a lower neighbour. Rounding
+/// all heights in the same way, as a file of `f32` or of integers does, creates no pit: every fall remains a fall or
+/// becomes level. The land must be one that [`Land::check`] accepts. If water cannot leave it anywhere, its lowest
+/// cell is the sink.
 ///
 /// # Errors
-/// When a least size is negative or not a number; pools of another size than the ground.
+/// Returns an error if a least size is negative or NaN, or if the pools have another size than the ground.
 pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
     for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
         if value.is_nan() || value < 0.0 {
@@ -65,14 +68,17 @@ pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lake
     if let Some(pools) = pools {
         waters.keep(pools);
     }
+    // Depressions of the size of a lake become lakes. A smaller depression may be breached if that moves no more
+    // ground than filling it.
     let (hollows, mut allowances) = waters.fill_lakes();
     let sinks = waters.sinks();
     let wet = Land { outlets: &sinks, ..land.under(&waters.surface) };
     let cut = breach_hollows(&wet, &d8::route_d8(&wet), &hollows, &mut allowances, &waters.floors());
     drop((hollows, allowances));
+    // Whatever breaching could not drain is filled.
     let (mut surface, directions) = FlowGraph::new(&wet.under(&cut)).into_parts();
     make_fall(&mut surface, &directions, waters.is_lake.as_slice());
-    // Under a lake the ground is as it was.
+    // Under a lake the ground stays unchanged.
     let ground =
         Field::generate(size, |i, j| if waters.is_lake[(i, j)] { land.ground[(i, j)] } else { surface[(i, j)] });
     let pools = Field::generate(size, |i, j| {
@@ -81,8 +87,9 @@ pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lake
     Ok(Outlets { ground, pools })
 }
 
-/// Which cells drain to an open edge, the sea, a cell without data, or to one of `lakes`, by steps to the steepest lower neighbour
-/// and over level ground, with nothing filled. Cells without data do not. `lakes` is of the land's size, which [`Land::check`] accepts.
+/// Returns true for the cells that drain to an open edge, the sea, a cell without data or one of `lakes`, by steps to
+/// the steepest lower neighbour and across level ground, without filling. Cells without data do not drain. `lakes`
+/// must have the land's size, and the land must be one that [`Land::check`] accepts.
 pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
     let sinks = sinks(land, lakes, stand_in(land, &land.parts()));
     let directions = d8::route_d8(&Land { outlets: &sinks, ..*land });
@@ -96,7 +103,7 @@ pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
     drains
 }
 
-/// Cells where water leaves the land beside its edges, or comes to a lake.
+/// Returns the cells where water leaves the land other than at its edges, or reaches a lake.
 fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<Cell> {
     let cols = land.grid.cols();
     let is_void = |k: usize| land.nodata.is_some_and(|mask| mask[k]);
@@ -104,7 +111,7 @@ fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<C
     land.outlets.iter().copied().chain(ends.map(|k| Cell::new(k / cols, k % cols))).collect()
 }
 
-/// Raises what does not fall towards the cell that it drains to. Lakes keep their level.
+/// Raises cells that do not fall towards their receiver. Lakes keep their level.
 fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bool]) {
     let heights = surface.as_mut_slice();
     for &k in accumulate::upstream_order(directions).iter().rev() {
@@ -118,19 +125,19 @@ fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bo
     }
 }
 
-/// Lakes, as they are found.
+/// The lakes found so far.
 struct Waters<'a> {
     land: &'a Land<'a>,
     least: LakeLimits,
-    /// Where water leaves a land that it can leave nowhere.
+    /// The cell where water leaves a land that has no other outlet.
     stand_in: Option<usize>,
-    /// The ground, and the water where there is a lake.
+    /// The ground, or the water surface where there is a lake.
     surface: Field<Height>,
     is_lake: Field<bool>,
 }
 
 impl Waters<'_> {
-    /// Takes standing waters of a lake's size for lakes.
+    /// Turns existing waters of at least the size of a lake into lakes.
     fn keep(&mut self, pools: &Field<Height>) {
         let (land, parts) = (self.land, self.land.parts());
         let ground = land.ground.as_slice();
@@ -155,13 +162,14 @@ impl Waters<'_> {
         });
     }
 
-    /// Whether so many cells of water that is so deep at its deepest are a lake.
+    /// Returns true if this number of cells with this greatest depth (in units) is a lake.
     fn is_lake(&self, cells: usize, deepest: i32) -> bool {
         let area = cells as f64 * self.land.grid.cell_area();
         f64::from(deepest) >= self.least.depth * UNITS && area >= self.least.area && deepest > 0
     }
 
-    /// Lets hollows of a lake's size stand full; numbers the others from 1 on and says what may be cut to drain each.
+    /// Fills depressions of the size of a lake. Numbers the others from 1 on, and returns the limits for breaching
+    /// each of them.
     fn fill_lakes(&mut self) -> (Field<u32>, Vec<Allowance>) {
         let sinks = self.sinks();
         let filled = fill::fill_depressions(&Land { outlets: &sinks, ..self.land.under(&self.surface) });
@@ -197,12 +205,12 @@ impl Waters<'_> {
         (hollows, allowances)
     }
 
-    /// Where water leaves the land or comes to a lake.
+    /// Returns the cells where water leaves the land or reaches a lake.
     fn sinks(&self) -> Vec<Cell> {
         sinks(self.land, &self.is_lake, self.stand_in)
     }
 
-    /// How deep a cell may be cut: no lake beside it may run out.
+    /// Returns the lowest height to which each cell may be cut, so that no adjacent lake drains.
     fn floors(&self) -> Field<Height> {
         let [rows, cols] = self.land.grid.size;
         let level = |i: usize, j: usize| if self.is_lake[(i, j)] { self.surface[(i, j)].0 } else { i32::MIN };
@@ -213,8 +221,8 @@ impl Waters<'_> {
     }
 }
 
-/// Calls `each` with the cells of every connected piece of those that are `within`, corners included, by their first cells.
-/// `alike` says of a piece's first cell whether another belongs to it.
+/// Calls `each` with the cells of every connected component of the cells `within`, including diagonal connections, in
+/// order of the first cells. `alike` decides whether another cell belongs to the component of a first cell.
 fn each_piece(
     topology: Topology,
     within: impl Fn(usize) -> bool,

@@ -1,24 +1,25 @@
-//! The levels at which basins spill to the outside: minimax paths over the graph of their passes.
+//! Spill levels of basins: minimax paths over the graph of the passes between them.
 
 use rayon::prelude::*;
 
-/// The basin that is no basin.
+/// The basin number that stands for the outside.
 pub const OUTSIDE_BASIN: u32 = 0;
 
-/// Water that stands at `level` in one of two basins runs into the other.
+/// A pass: water that stands at `level` in one of two basins flows into the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
     /// The two basins; [`OUTSIDE_BASIN`] stands for the outlet.
     pub ends: [u32; 2],
-    /// Height of the pass, in units of [`Height`](thalweg_core::terrain::height::Height).
+    /// The height of the pass, in units of [`Height`](thalweg_core::terrain::height::Height).
     pub level: i32,
 }
 
-/// For each of `count` basins, the lowest level at which it is joined to the outside; the least i32 where that is never.
+/// Returns, for each of `count` basins, the lowest level at which it is connected to the outside; `i32::MIN` if it
+/// never is.
 ///
-/// Borůvka's algorithm (1926), turned about: each basin spills over its lowest pass, at level h, into another. Basins that
-/// are joined so make one basin, and that one's level in the smaller graph, where lower than h, is raised to h. Each
-/// round leaves at most half of the basins.
+/// This is a variant of Borůvka's algorithm (1926). Each basin spills over its lowest pass, at level h, into another
+/// basin. Basins that are connected in this way are contracted to one, and where the level of that one in the
+/// contracted graph is lower than h, it is raised to h. Each round at least halves the number of basins.
 pub fn levels(count: usize, mut passes: Vec<Vec<Pass>>) -> Vec<i32> {
     let mut rounds = Vec::new();
     let mut count = count;
@@ -28,7 +29,7 @@ pub fn levels(count: usize, mut passes: Vec<Vec<Pass>>) -> Vec<i32> {
         for (basin, into) in joined.iter_mut().enumerate().skip(1) {
             *into = spills(&lowest, basin as u32);
         }
-        // The basin of a pair that stays spills over no pass of its own.
+        // Of a pair of basins that spill into each other, the one that is kept spills over no pass of its own.
         let heights: Vec<i32> =
             (0..count).map(|x| if joined[x] == x as u32 { i32::MIN } else { level(lowest[x]) }).collect();
         count = contract(&mut joined);
@@ -47,7 +48,8 @@ pub fn levels(count: usize, mut passes: Vec<Vec<Pass>>) -> Vec<i32> {
     levels
 }
 
-/// Each basin's lowest pass: its level, then the basin beyond, so that equals are ordered alike from both sides.
+/// Returns each basin's lowest pass, packed as its level and then the other basin, so that ties are ordered
+/// consistently from both sides.
 fn lowest(count: usize, passes: &[Vec<Pass>]) -> Vec<u64> {
     let mut lowest = vec![u64::MAX; count];
     for pass in passes.iter().flatten() {
@@ -61,20 +63,21 @@ fn lowest(count: usize, passes: &[Vec<Pass>]) -> Vec<u64> {
     lowest
 }
 
-/// The level of a lowest pass.
+/// Returns the level of a packed pass.
 fn level(pass: u64) -> i32 {
     ((pass >> 32) as u32 ^ 1 << 31) as i32
 }
 
-/// The basin that a basin spills into: itself where it has no pass, or is the first of two that spill into each other.
+/// Returns the basin that a basin spills into; itself if it has no pass, or if it is the first of two that spill into
+/// each other.
 fn spills(lowest: &[u64], basin: u32) -> u32 {
     let into = lowest[basin as usize];
     let to = into as u32;
     if into == u64::MAX || (to > basin && lowest[to as usize] as u32 == basin) { basin } else { to }
 }
 
-/// Follows pointers to their roots, and numbers these in their order: each pointer becomes its root's number. The number
-/// of roots.
+/// Replaces each pointer by the number of its root; roots are numbered in ascending order. Returns the number of
+/// roots.
 pub(super) fn contract(pointers: &mut [u32]) -> usize {
     for k in 0..pointers.len() {
         let mut root = pointers[k];

@@ -1,7 +1,7 @@
-//! [`PitBasins`]: which pit each cell lies above, and where one pit spills into another.
+//! [`PitBasins`]: labels each cell with the pit below it, and finds the passes between the pits' basins.
 //!
-//! Equal heights are told apart by the cell's index: "lower" is lower, or as high and earlier. So flats need no care:
-//! a plain has one pit, and cells of a flat never point in a circle.
+//! Ties between equal heights are broken by cell index: "lower" means lower, or equally high with a smaller index.
+//! Flats therefore need no special treatment: a plain has one pit, and cells of a flat never form a cycle.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -11,34 +11,34 @@ use crate::passes::{self, OUTSIDE_BASIN, Pass};
 use crate::{D8, Land, Part};
 use thalweg_core::{Field, Height, Topology};
 
-/// Cells of a band: what one task labels, small enough for a core's own cache.
+/// Number of cells per band, which is the work of one task: small enough for a core's own cache.
 const BAND: usize = 1 << 17;
 
-/// Not labelled yet.
+/// The label of cells that are not labelled yet.
 const UNSET: u32 = u32::MAX;
 
-/// Basins of the pits of a land, and how the labels of its cells lead to them.
+/// The basins of a land's pits, and the mapping from cell labels to basins.
 ///
-/// Bands of rows are labelled side by side. A band numbers its own roots: 0 is the outside, then come its pits and the
-/// cells from which water goes on into another band.
+/// Bands of rows are labelled in parallel. Each band numbers its own roots: 0 is the outside, followed by its pits
+/// and the cells from which water flows into another band.
 pub(super) struct PitBasins {
-    /// Number of basins, with the outside, which is basin 0.
+    /// The number of basins, including the outside, which is basin 0.
     pub count: usize,
-    /// Cells of a band (the last one may have fewer).
+    /// The number of cells per band (the last one may have fewer).
     pub band_len: usize,
-    /// For each band the place of its first root in `ids`.
+    /// For each band, the index of its first root in `ids`.
     pub starts: Vec<usize>,
-    /// For each root of each band its basin.
+    /// The basin of each root of each band.
     ids: Vec<u32>,
 }
 
-/// The label that is kept in a cell.
+/// Returns the label stored in a cell.
 #[inline(always)]
 pub(super) fn label(cell: Height) -> u32 {
     cell.0 as u32
 }
 
-/// A cell that keeps a label.
+/// Returns a cell that stores a label.
 #[inline(always)]
 fn labelled(label: u32) -> Height {
     Height(label as i32)
@@ -58,6 +58,7 @@ impl PitBasins {
                 descend(topology, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
             })
             .collect();
+        // The index of each band's first root in the list of all roots.
         let starts: Vec<usize> = roots
             .iter()
             .scan(0, |sum, roots| {
@@ -66,7 +67,7 @@ impl PitBasins {
                 Some(start)
             })
             .collect();
-        // A pit leads to itself, a cell on a band's border to the root of the cell that it drains to.
+        // A pit points to itself, and a cell at a band's border points to the root of its receiver in the other band.
         let mut ids = Vec::with_capacity(roots.iter().map(Vec::len).sum());
         for roots in &roots {
             ids.push(OUTSIDE_BASIN);
@@ -86,20 +87,21 @@ impl PitBasins {
         (basins, passes)
     }
 
-    /// The basin of cell `k`.
+    /// Returns the basin of cell `k`.
     pub(super) fn basin(&self, labels: &[Height], k: usize) -> u32 {
         self.ids[self.starts[k / self.band_len] + label(labels[k]) as usize]
     }
 
-    /// Values of basins, for each root of each band.
+    /// Maps values of basins to the roots of all bands.
     pub(super) fn by_root(&self, values: &[i32]) -> Vec<i32> {
         self.ids.iter().map(|id| values[*id as usize]).collect()
     }
 
-    /// The passes among the cells of a band.
+    /// Finds the passes among the cells of a band.
     ///
-    /// When the water that rises everywhere reaches a cell, it joins the cell's lower neighbours. Those that touch one
-    /// another have been joined before; so a pass is a cell with lower neighbours apart, or one where water leaves.
+    /// When uniformly rising water reaches a cell, it joins the basins of the cell's lower neighbours. Neighbours
+    /// that touch each other are already joined. A pass is therefore a cell whose lower neighbours are not all
+    /// connected, or one where water leaves the land.
     fn passes(&self, land: &Land<'_>, labels: &[Height], band: usize, masks: &[u8]) -> Vec<Pass> {
         let topology = land.grid.topology();
         let start = band * self.band_len;
@@ -130,7 +132,8 @@ impl PitBasins {
     }
 }
 
-/// Which neighbours of each cell are lower: bit k for neighbour k. Rows from `row` on; none where there is no data.
+/// Computes which neighbours of each cell are lower, from row `row` on: bit k for neighbour k. No bits are set where
+/// there is no data.
 fn lower_neighbours(land: &Land<'_>, parts: &Field<Part>, row: usize, masks: &mut [u8]) {
     let (cols, topology) = (land.grid.cols(), land.grid.topology());
     let mut near = Near::new(topology, WALL);
@@ -148,7 +151,8 @@ fn lower_neighbours(land: &Land<'_>, parts: &Field<Part>, row: usize, masks: &mu
     }
 }
 
-/// Bit k where neighbour k is lower, or as high and earlier: those from the west to the north-east are.
+/// Sets bit k if neighbour k is lower, or equally high with a smaller index; the latter applies to the neighbours
+/// from the west to the north-east.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
     for j in (0..lower.len()).step_by(BLOCK) {
@@ -167,14 +171,14 @@ fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
     }
 }
 
-/// Compares the cells of row `i` with those that lie across the seam: there the neighbours to the north and west are later, those to the
-/// south and east earlier.
+/// Compares the cells of row `i` with those across the seam. There the neighbours to the north and west have larger
+/// indices, and those to the south and east have smaller ones.
 fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u8]) {
     let [rows, cols] = topology.size;
     let mut compare = |j: usize, k: usize| {
         let [row, shift] = NEIGHBOURS[k];
         let (here, there) = (near.rows[1][j + 1], near.rows[row][j + shift]);
-        // Those that come earlier without a seam, 4 to 7, come later, and the other way round.
+        // Across the seam, neighbours 4 to 7, which otherwise have smaller indices, have larger ones, and vice versa.
         let is_lower = there < here || (there == here && k < 4);
         lower[j] = lower[j] & !(1 << k) | u8::from(is_lower) << k;
     };
@@ -188,7 +192,8 @@ fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u
     }
 }
 
-/// Labels the cells of a band with its roots; the roots' targets: a pit's own index, or that of a cell of another band.
+/// Labels the cells of a band with its roots. Returns the target of each root: a pit's own index, or that of a cell
+/// in another band.
 fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
     let mut roots = vec![0];
     let mut path = Vec::new();
@@ -204,7 +209,7 @@ fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], label
             path.push(at);
             let mask = usize::from(masks[at]);
             let target = if mask == 0 { at } else { step(topology, start, at, DOWN[mask]) };
-            // North of the band is a wrapped, great index.
+            // A target north of the band wraps around to a very large index.
             let known = if target < labels.len() { label(labels[target]) } else { UNSET };
             if known != UNSET {
                 break known;
@@ -222,18 +227,19 @@ fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], label
     roots
 }
 
-/// Index of neighbour `k` of cell `at`, both counted from `start` on, and wrapped where the neighbour comes before that.
+/// Returns the index of neighbour `k` of cell `at`. Both are relative to `start`; the result wraps if the neighbour
+/// comes before it.
 #[inline(always)]
 fn step(topology: Topology, start: usize, at: usize, k: usize) -> usize {
     topology.beside(start + at, D8::OFFSETS[k]).wrapping_sub(start)
 }
 
-/// The neighbours in the order in which [`DOWN`] prefers them: first those that a scan has passed, for they have their
-/// label already, and straight ones before diagonal ones.
+/// The order in which [`DOWN`] prefers neighbours: first those that a scan has already passed, because they are
+/// already labelled, and straight ones before diagonal ones.
 const ORDER: [D8; 8] =
     [D8::West, D8::North, D8::NorthWest, D8::NorthEast, D8::East, D8::South, D8::SouthWest, D8::SouthEast];
 
-/// A lower neighbour for each set of lower ones. Any will do.
+/// A lower neighbour for each set of lower neighbours. Any choice is correct.
 const DOWN: [usize; 256] = {
     let mut table = [0; 256];
     let mut mask = 1;
@@ -248,8 +254,8 @@ const DOWN: [usize; 256] = {
     table
 };
 
-/// For each set of neighbours one of each group that touches: side by side, or straight ones across a corner. The
-/// neighbour of `DOWN` is one of them.
+/// For each set of neighbours, one neighbour per connected group. Neighbours are connected if they are adjacent on
+/// the ring, or straight and on either side of a corner. The neighbour chosen by `DOWN` is one of them.
 const APART: [u8; 256] = {
     let mut table = [0; 256];
     let mut mask: usize = 1;
@@ -269,7 +275,7 @@ const APART: [u8; 256] = {
     table
 };
 
-/// The neighbours in `mask` that `some` of them reach.
+/// Returns the neighbours in `mask` that are connected to `some` of them.
 const fn group(mask: usize, some: usize) -> usize {
     let mut group = some;
     loop {

@@ -1,4 +1,4 @@
-//! Fill, spill and merge: where a given amount of water comes to stand.
+//! Fill–spill–merge: computes where a given amount of water comes to rest.
 
 use rayon::prelude::*;
 
@@ -10,47 +10,53 @@ use thalweg_core::{Error, Field, Height, Result, Size};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StandingWater {
-    /// Depth of the water at each cell, of the land's size.
+    /// The depth of the water at each cell; a field of the land's size.
     pub depth: Field<Height>,
     /// The pools, in order of their depressions.
     pub pools: Vec<FilledPool>,
-    /// What left the land, in units of height × cells.
+    /// The amount of water that left the land, in units of height × cells.
     pub left: i64,
 }
 
-/// Water with one level surface: a depression filled in part or as a whole.
+/// Water with one level surface: a partly or completely filled depression.
 ///
-/// The level is a whole unit, so a surface of n cells can rise by multiples of n units only. What is over is kept as
-/// the remainder, and the depths of the pool's cells and its remainder sum to its volume exactly.
+/// The level is a whole number of units, so the volume below a surface of n cells changes in multiples of n units
+/// only. The rest is kept as the remainder, so that the depths of the pool's cells and the remainder sum to the
+/// volume exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilledPool {
-    /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
+    /// The number of the depression in [`Hierarchy::depressions`]. All its descendants are full, and it is not part
+    /// of a larger pool.
     pub depression: u32,
-    /// Height of the surface.
+    /// The height of the water surface.
     pub level: Height,
-    /// Water in it, in units of height × cells.
+    /// The volume of water, in units of height × cells.
     pub volume: i64,
-    /// The part of the volume that lies above the level, in units of height × cells: fewer than cells that are at or under it.
+    /// The part of the volume above the level, in units of height × cells; less than the number of cells at or below
+    /// the level.
     pub remainder: i64,
-    /// Number of cells under water, those that the remainder alone wets not counted.
+    /// The number of cells under water, not counting those that only the remainder would wet.
     pub cells: u32,
-    /// Whether it stands at its spill: more water would run over, and merge it with its neighbour if that is full too.
+    /// True if the pool is at its spill level: more water would overflow, or merge it with its neighbour if that one
+    /// is full too.
     pub full: bool,
 }
 
-/// Where `water`, in units of height × cells at each cell, comes to stand.
+/// Computes where `water`, in units of height × cells at each cell, comes to rest.
 ///
-/// It runs down to the pits, fills depressions, spills from full ones into their neighbours, and two that spill into
-/// each other merge and rise together; what spills out of the land, and what is put where it runs out or where there is
-/// no data, is `left`. All of it is accounted for: the volumes of the pools and `left` sum to the water given. A closed
-/// land has no spill: its level rises, in the end over all land.
+/// Water flows down to the pits, fills depressions, and spills from full ones into their neighbours. Two depressions
+/// that spill into each other merge and rise together. Water that spills out of the land, and water that is placed on
+/// cells that drain off the land or have no data, is `left`. The mass balance is exact: the volumes of the pools and
+/// `left` sum to the given water. A closed land has no spill: its level rises, in the end above all land.
 ///
-/// Fill–Spill–Merge (Barnes, Callaghan & Wickert 2021, doi:10.5194/esurf-9-105-2021). Here a full depression hands on
-/// what comes for good, so that chains of full ones are shortened as in a union–find: no order of pouring shows, and
-/// the pouring is all but linear in cells. `hierarchy` is that of the same land.
+/// This is the Fill–Spill–Merge algorithm (Barnes, Callaghan & Wickert 2021, doi:10.5194/esurf-9-105-2021). Here a
+/// full depression permanently forwards its inflow, so chains of full depressions can be shortened as in a
+/// union–find. The result does not depend on the order of pouring, and the time is almost linear in the number of
+/// cells. `hierarchy` must be that of the same land.
 ///
 /// # Errors
-/// When sizes differ, water is negative or more than 2⁶³ − 1 units in all, or would rise above the accepted heights.
+/// Returns an error if sizes differ, if water is negative or more than 2⁶³ − 1 units in total, or if it would rise
+/// above the valid heights.
 pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<StandingWater> {
     check(land.ground.size(), hierarchy, water)?;
     let mut pour = Pour::new(&hierarchy.depressions, 0, &[]);
@@ -75,6 +81,7 @@ pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i6
     Ok(StandingWater { depth, pools, left })
 }
 
+/// Checks that sizes agree, and that amounts are not negative and sum to at most `i64::MAX`.
 fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
     let [rows, cols] = size;
     for (name, [r, c]) in [("hierarchy", hierarchy.leaf.size()), ("water", water.size())] {
@@ -96,7 +103,7 @@ fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
     Ok(())
 }
 
-/// Pools that were found from the top downward, told from the first on; so too the pool that each depression is part of.
+/// Reverses pools that were found from the top downward, and adapts the pool number of each depression.
 pub(super) fn from_first(mut pools: Vec<FilledPool>, mut pool_of: Vec<u32>) -> (Vec<FilledPool>, Vec<u32>) {
     pools.reverse();
     let last = pools.len() as u32;
@@ -106,30 +113,30 @@ pub(super) fn from_first(mut pools: Vec<FilledPool>, mut pool_of: Vec<u32>) -> (
     (pools, pool_of)
 }
 
-/// Water being poured.
+/// The state of pouring water into depressions.
 pub(super) struct Pour<'a> {
     depressions: &'a [Depression],
-    /// What each depression takes in all.
+    /// The total capacity of each depression.
     room_for: Vec<i64>,
-    /// What each depression still takes, above what its children hold.
+    /// The remaining capacity of each depression, beyond what its children hold.
     room: Vec<i64>,
-    /// Where what comes to a depression goes: to itself, or, once it is full, on to another; leads to one that is not
-    /// full or to [`OUTSIDE`].
+    /// The depression that receives the water added to each depression: itself, or, once it is full, another one.
+    /// Following these leads to a depression that is not full or to [`OUTSIDE`].
     next: Vec<u32>,
-    /// What has run out of the land.
+    /// The amount of water that left the land.
     pub left: i64,
 }
 
 impl<'a> Pour<'a> {
-    /// Over dry depressions; each cell that goes under takes `evaporation` units more than its depth. Those that `passed` tells
-    /// (empty for none), of which all below them must be told too, take nothing.
+    /// Starts with dry depressions. Each cell that is submerged consumes `evaporation` units in addition to its
+    /// depth. Depressions marked in `passed` (empty for none) hold nothing; all their descendants must be marked too.
     pub fn new(depressions: &'a [Depression], evaporation: i32, passed: &[bool]) -> Self {
         let takes = |(n, d): (usize, &Depression)| match passed.get(n) {
             Some(true) => 0,
             _ => d.volume.saturating_add(i64::from(evaporation) * i64::from(d.cells)),
         };
         let room_for: Vec<i64> = depressions.iter().enumerate().map(takes).collect();
-        // What a cell under a child's spill takes is part of what the parent does: no room is negative.
+        // The capacity of a child is part of the parent's capacity, so no remaining capacity is negative.
         let room = |(d, all): (&Depression, &i64)| {
             d.children.into_iter().flatten().fold(*all, |room, child| room - room_for[child as usize])
         };
@@ -137,12 +144,12 @@ impl<'a> Pour<'a> {
         Self { depressions, room_for, room, next: (0..depressions.len() as u32).collect(), left: 0 }
     }
 
-    /// Whether a depression is full to its spill.
+    /// Returns true if a depression is full to its spill level.
     fn is_full(&self, d: u32) -> bool {
         self.next[d as usize] != d
     }
 
-    /// Where water that comes to `d` goes.
+    /// Returns the depression that water added to `d` ends in.
     fn goal(&mut self, d: u32) -> u32 {
         let mut at = d;
         while at != OUTSIDE && self.next[at as usize] != at {
@@ -155,7 +162,7 @@ impl<'a> Pour<'a> {
         at
     }
 
-    /// Lets an amount of water come to a depression.
+    /// Adds an amount of water to a depression.
     pub fn add(&mut self, d: u32, mut amount: i64) {
         while amount > 0 {
             let goal = self.goal(d);
@@ -172,9 +179,9 @@ impl<'a> Pour<'a> {
         }
     }
 
-    /// Where a depression that is full hands on to: over its sill; but if its sibling is full too, they are one, and it
-    /// is their parent that fills. No circle can close: a way over a sill stays within the sibling until that is full,
-    /// and the spills of roots never return.
+    /// Returns the receiver of a full depression's overflow: the leaf across its sill, or the parent if the sibling
+    /// is full too, because then the two have merged. This creates no cycle: the flow over a sill stays within the
+    /// sibling until that is full, and spills of roots never return.
     fn beyond(&self, d: u32) -> u32 {
         let depression = &self.depressions[d as usize];
         let merged = depression.parent.filter(|parent| {
@@ -184,7 +191,8 @@ impl<'a> Pour<'a> {
         merged.or_else(|| depression.spill?.to).unwrap_or(OUTSIDE)
     }
 
-    /// The pools, without their levels, and for each depression the pool that it is part of, if any.
+    /// Returns the pools, without their levels, and for each depression the pool that it is part of; [`OUTSIDE`] if
+    /// none.
     pub fn pools(&self) -> (Vec<FilledPool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; self.depressions.len()];
         let mut pools = Vec::new();
@@ -205,11 +213,12 @@ impl<'a> Pour<'a> {
     }
 }
 
-/// Finds the level, the remainder and the cells of each pool, of which `pool_of` gives the number for each depression.
+/// Computes the level, the remainder and the cells of each pool. `pool_of` gives the pool of each depression.
 ///
-/// The cells under the sill between a depression's children are known to be under water and are counted already. So
-/// only the cells between there and the spill, of pools that are not full, are gathered. From each cell that is under water
-/// in the end evaporates so much: it is taken out of the pools' volumes. `passed` are those that hold nothing (empty for none).
+/// The cells below the sill between a depression's children are under water and already counted. Only the cells
+/// between that sill and the spill level of pools that are not full have to be collected. Each cell that is finally
+/// under water evaporates `evaporation` units, which are deducted from the pools' volumes. Depressions marked in
+/// `passed` (empty for none) hold nothing.
 pub(super) fn rise(
     heights: &[Height],
     hierarchy: &Hierarchy,
@@ -219,7 +228,8 @@ pub(super) fn rise(
     passed: &[bool],
 ) -> Result<()> {
     let depressions = &hierarchy.depressions;
-    // Those over some that hold nothing: what is in them does not begin at the sill between their children.
+    // Depressions with a descendant that holds nothing: their water does not start at the sill between their
+    // children.
     let mut over_passed = passed.to_vec();
     for (d, depression) in depressions.iter().enumerate().take(passed.len()) {
         over_passed[d] |= depression.children.into_iter().flatten().any(|child| over_passed[child as usize]);
@@ -228,7 +238,7 @@ pub(super) fn rise(
     let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool, is_over_passed(pool))).collect();
     let span = |pool: &u32| slices.get(*pool as usize).map_or([Height::ZERO; 2], |slice| [slice.bottom, slice.top]);
     let spans: Vec<[Height; 2]> = pool_of[..hierarchy.leaves()].iter().map(span).collect();
-    // Of all cells within their pools' slices the pool and the height.
+    // The pool and height of each cell within its pool's slice.
     let gathered: Vec<(u32, Height)> = if slices.iter().all(|slice| slice.bottom == slice.top) {
         Vec::new()
     } else {
@@ -260,26 +270,26 @@ pub(super) fn rise(
         rest = others;
         work.push((pool, slice, own));
     }
-    // What only passes has no level.
+    // A pool that only passes water on has no level.
     let work = work.into_par_iter().filter(|(pool, ..)| pool.volume > 0);
     work.try_for_each(|(pool, slice, own)| slice.fill(pool, own, evaporation))
 }
 
-/// Cells that one task looks through.
+/// Number of cells that one task scans.
 const CHUNK: usize = 1 << 15;
 
-/// The part of a pool above what its depression's children hold.
+/// The part of a pool above the water that its depression's children hold.
 pub(super) struct Slice {
-    /// From here on cells are to be looked at, up to below `top`.
+    /// The heights of cells to consider: from `bottom` up to below `top`.
     pub bottom: Height,
     pub top: Height,
-    /// Cells under the bottom, and the water up to it.
+    /// The number of cells below the bottom, and the volume of water up to it.
     pub cells: u32,
     pub volume: i64,
 }
 
 impl Slice {
-    /// Of all of it, if it lies `whole`.
+    /// Creates the slice of a pool; of all of it if `whole`.
     fn of(depressions: &[Depression], pool: &FilledPool, whole: bool) -> Self {
         let depression = &depressions[pool.depression as usize];
         let top = depression.spill.map_or(Height(i32::MAX), |spill| spill.level);
@@ -296,16 +306,17 @@ impl Slice {
         slice
     }
 
-    /// Lets the pool rise from the bottom over the slice's cells, in any order. Each cell that goes under takes `evaporation`
-    /// units beside its depth, which are then gone; where the water does not come to that, the pool stays level with the cell.
+    /// Raises the pool from the bottom over the slice's cells, given in any order. Each submerged cell consumes
+    /// `evaporation` units besides its depth, which are then lost; where the water does not suffice for that, the
+    /// pool stays level with the cell.
     ///
-    /// Which of them it reaches is found by halves, without sorting them.
+    /// The highest cell that the water reaches is found by repeated halving (quickselect), without sorting the cells.
     pub(super) fn fill(&self, pool: &mut FilledPool, own: &mut [Height], evaporation: i32) -> Result<()> {
         let above = |height: Height| i128::from(height.0) - i128::from(self.bottom.0);
         let sum = |cells: &[Height]| cells.iter().map(|height| above(*height)).sum::<i128>();
         let each = i128::from(evaporation);
         let over = i128::from(pool.volume) - i128::from(self.volume) - each * i128::from(self.cells);
-        // The first `reached` of the cells are under the water or at it, and add up to `filled` above the bottom.
+        // The first `reached` cells are at or under the water; their heights above the bottom sum to `filled`.
         let (mut reached, mut filled, mut highest, mut end) = (0, 0, 0, own.len());
         while reached < end {
             let (lower, middle, _) = own[reached..end].select_nth_unstable((end - reached) / 2);
@@ -321,7 +332,8 @@ impl Slice {
         }
         let cells = i128::from(self.cells) + reached as i128;
         let water = over + filled - each * reached as i128;
-        // Down to the highest cell that it reached: what evaporates there takes all that comes.
+        // The level cannot fall below the highest cell that was reached: evaporation there consumes everything that
+        // arrives.
         let dries = cells > 0 && water.div_euclid(cells) < highest;
         let (risen, remainder) = match cells {
             0 => (0, over),

@@ -1,4 +1,4 @@
-//! The cells at which rising water can run from one basin into another.
+//! Finds the cells at which rising water can flow from one basin into another.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -7,21 +7,22 @@ use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::{Land, Part, lot};
 use thalweg_core::{Cell, Field};
 
-/// The label of a cell from which water leaves the land without passing a pit, or which has no data.
+/// The label of a cell whose water leaves the land without passing a pit, or that has no data.
 pub const OUTSIDE: u32 = u32::MAX;
 
-/// Rows that one task works through.
+/// Number of rows that one task processes.
 const ROWS: usize = 32;
 
-/// Among them all sills over which one basin spills into another or out of the land: indices in the order in which
-/// rising water reaches the cells, equals by their hash.
+/// Returns a superset of the sills over which basins spill into each other or out of the land, as cell indices in the
+/// order in which rising water reaches them; ties are broken by hash.
 ///
-/// When the water that rises everywhere reaches a cell, it joins the basins of the lower cells beside it. Those that
-/// touch one another have been joined before, where they touch; and a cell is of the basin of one of them. So a cell
-/// whose lower neighbours hang together, with no equal one of another basin, joins nothing: most on borders are such.
+/// When uniformly rising water reaches a cell, it joins the basins of the lower neighbours. Neighbours that touch
+/// each other are already joined, and the cell itself belongs to the basin of one of them. A cell whose lower
+/// neighbours are connected, and which has no equally high neighbour in another basin, therefore joins nothing. This
+/// excludes most border cells.
 pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>) -> impl Iterator<Item = u32> {
     let [rows, cols] = parts.size();
-    // Heights above, indices below: an index is under 2³².
+    // Pack the height above the index, which is below 2³².
     let entry = |k: usize| (u64::from(land.ground[k].0 as u32 ^ (1 << 31)) << 32) | k as u64;
     let mut found: Vec<u64> = (0..rows.div_ceil(ROWS))
         .into_par_iter()
@@ -49,7 +50,7 @@ pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>
         })
         .collect();
     found.par_sort_unstable();
-    // Hashes of equals alone, and each but once: a great flat has many.
+    // Compute hashes only for ties, and only once for each cell: a large flat has many.
     let mut hashed: Vec<(u64, u64)> = Vec::new();
     for equals in found.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equals| equals.len() > 1) {
         hashed.clear();
@@ -62,12 +63,12 @@ pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>
     found.into_iter().map(|entry| entry as u32)
 }
 
-/// Whether water can run from a cell over itself into another basin, or out.
+/// Returns true if water can flow over a cell into another basin, or out of the land.
 fn is_border(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>, [i, j]: [usize; 2]) -> bool {
     let (here, height) = (leaf[(i, j)], land.ground[(i, j)]);
     match parts[(i, j)] {
         Part::Rim if here != OUTSIDE => true,
-        // Around the sea, what is as low is sea too.
+        // Cells next to the sea that are as low are sea as well.
         Part::Sink if !land.is_dry(i, j) => false,
         _ => land.around(i, j).any(|(_, Cell { row: r, col: c })| {
             leaf[(r, c)] != here && land.ground[(r, c)] <= height && parts[(r, c)] != Part::Void
@@ -75,23 +76,23 @@ fn is_border(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>, [i, j]: [u
     }
 }
 
-/// Leaves the marks of cells that may be sills, by what they are to water.
+/// Keeps only the marks of cells that may be sills, depending on their role.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn sift(marks: &mut [u8], parts: &[Part]) {
     for (mark, part) in marks.iter_mut().zip(parts) {
-        // Where a cell lets water out, it may leave from any lower neighbour.
+        // Where a cell lets water leave the land, any lower neighbour may spill there.
         let wanted = if *part == Part::Inside { OTHER | APART } else { OTHER };
         let may = (*mark & wanted == wanted) | (*part == Part::Rim);
         *mark = u8::from(may & (*part != Part::Void));
     }
 }
 
-/// A neighbour is of another basin.
+/// Mark: a neighbour belongs to another basin.
 const OTHER: u8 = 1;
-/// Lower neighbours lie apart, or one of another basin is as high.
+/// Mark: the lower neighbours are not all connected, or a neighbour of another basin is equally high.
 const APART: u8 = 2;
 
-/// Marks each cell of a row.
+/// Computes the marks of each cell of a row.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn mark(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
     for j in (0..marks.len()).step_by(BLOCK) {
@@ -112,7 +113,7 @@ fn mark(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
             // Two straight neighbours touch across the corner between them.
             let corners = ((lower << 1 | lower >> 7) & (lower >> 1 | lower << 7)) & 0xaa;
             let joined = lower | corners;
-            // The first of each group, clockwise; more than one of them?
+            // Keep the first neighbour of each group, clockwise. Is there more than one group?
             let first = joined & !(joined << 1 | joined >> 7);
             apart[x] = equal[x] | i32::from(first & first.wrapping_sub(1) != 0);
         }

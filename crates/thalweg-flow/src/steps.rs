@@ -8,10 +8,10 @@ use thalweg_core::terrain::d8::D8;
 use thalweg_core::terrain::d8::{OUT, PIT, VOID};
 use thalweg_core::{Field, Grid, Topology};
 
-/// For each cell the code of the neighbour that it drains to, 0 to 7 (see [`D8`]), or [`OUT`], [`PIT`] or [`VOID`],
-/// with the topology that says which cell that neighbour is.
+/// For each cell, the code of the neighbour that it drains to, 0 to 7 (see [`D8`]), or [`OUT`], [`PIT`] or [`VOID`],
+/// together with the grid topology that determines which cell that neighbour is.
 ///
-/// A field of such codes makes directions in which no axis is looped. A code never leads out of the field.
+/// Directions converted from a field of codes have no looped axis. A code never leads out of the field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Directions {
     codes: Field<u8>,
@@ -19,30 +19,30 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// The same number, as [`Directions`] holds them, for all cells.
+    /// Creates directions with the same code for all cells.
     pub fn new(topology: Topology, code: u8) -> Self {
         Self { codes: Field::new(topology.size, code), looped: topology.looped }
     }
 
-    /// Which cells lie beside which.
+    /// Returns the topology, which determines which cells are neighbours.
     #[inline]
     pub fn topology(&self) -> Topology {
         Topology { size: self.codes.size(), looped: self.looped }
     }
 
-    /// The same numbers where these axes (rows, columns) are looped.
+    /// Returns the same codes on a grid in which these axes (rows, columns) are looped.
     #[must_use]
     pub fn looped(self, looped: [bool; 2]) -> Self {
         Self { looped, ..self }
     }
 
-    /// Row-major index of the cell that cell `k` drains to, if it drains to one.
+    /// Returns the row-major index of the receiver of cell `k`; `None` if it has none.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
         leads_to(self.topology(), k, self.codes[k])
     }
 
-    /// The numbers alone.
+    /// Returns the codes without the topology.
     pub fn into_codes(self) -> Field<u8> {
         self.codes
     }
@@ -70,23 +70,25 @@ impl DerefMut for Directions {
     }
 }
 
-/// Row-major index of the cell that cell `k` of a field with `cols` columns drains to, if it drains to one, where nothing is looped.
-/// `direction` does not lead out of the field.
+/// Returns the row-major index of the receiver of cell `k` in a field with `cols` columns and no looped axis; `None`
+/// if it has none. `direction` must not lead out of the field.
 #[inline]
 pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
     let [di, dj] = D8::from_code(direction)?.offset();
-    // A direction never points beyond the field: the sum cannot wrap.
+    // A direction never points beyond the field, so the sum cannot wrap.
     Some(k.wrapping_add_signed(di * cols as isize + dj))
 }
 
-/// Index of the cell that a cell `k` with this number drains to, if it drains to one.
+/// Returns the row-major index of the receiver of cell `k` with this direction code; `None` if the code leads to no
+/// neighbour.
 #[inline(always)]
 pub fn leads_to(topology: Topology, k: usize, direction: u8) -> Option<usize> {
     // A direction never points beyond the field.
     Some(topology.beside(k, D8::from_code(direction)?.offset()))
 }
 
-/// A hash of the world cell of cell `k` of a grid: of equals, the least comes first.
+/// Returns a tie-break hash of the world cell of cell `k` of a grid. Among equals, the cell with the smallest hash
+/// comes first.
 pub fn lot(grid: &Grid, k: usize) -> u64 {
     Key::ZERO.cell(grid.world_cell(k / grid.cols(), k % grid.cols())).bits()
 }

@@ -1,55 +1,60 @@
-//! Streams cell by cell: where they are, their orders, and lengths along the flow.
+//! Streams as cells: stream cells, stream orders, and lengths along flow paths.
 
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID, accumulate};
 use thalweg_core::base::range::check_range;
 use thalweg_core::terrain::{shreve_magnitude, strahler_order};
 use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
-/// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
-/// cell when counts are gathered ([`accumulate::count_upstream_cells`]).
+/// Returns the number of cells of `cell_area` m² that a drainage area of `threshold` m² covers, rounded up, at least
+/// one. It is the threshold for stream cells if accumulation is counted in cells
+/// ([`accumulate::count_upstream_cells`]).
 pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
     least(threshold, cell_area).try_into().unwrap_or(u32::MAX)
 }
 
-/// The same, where there may be more cells.
+/// Does the same as [`least_cells`] for larger numbers of cells.
 pub fn least(threshold: f64, cell_area: f64) -> u64 {
     (threshold / cell_area).ceil().max(1.0) as u64
 }
 
-/// The stream cells: land, with data and above the sea, where at least `least` is `gathered`.
+/// Returns the stream cells: land with data, above the sea, where the flow accumulation `gathered` is at least
+/// `least`.
 ///
 /// # Errors
-/// When `gathered` is not of the land's size.
+/// Returns an error if `gathered` does not have the land's size.
 pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>, least: T) -> Result<Field<bool>> {
     check("gathered", gathered, land.grid.size)?;
     Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
 }
 
-/// Strahler's order of each stream cell, 0 elsewhere: 1 at a source; one more than the greatest of its tributaries'
-/// where two or more of these have it, else the greatest (Strahler 1957, doi:10.1029/TR038i006p00913).
+/// Computes the Strahler order of each stream cell, 0 elsewhere. The order is 1 at a source; at a confluence it is
+/// one more than the greatest order of the tributaries if two or more of them have it, else the greatest (Strahler
+/// 1957, doi:10.1029/TR038i006p00913).
 ///
 /// # Errors
-/// When directions and streams are not of one size.
+/// Returns an error if directions and streams differ in size.
 pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
     gather(directions, streams, strahler_order)
 }
 
-/// Shreve's magnitude of each stream cell, 0 elsewhere: the number of sources above it, itself among them
+/// Computes the Shreve magnitude of each stream cell, 0 elsewhere: the number of sources upstream, including itself
 /// (Shreve 1966, doi:10.1086/627137).
 ///
 /// # Errors
-/// When directions and streams are not of one size.
+/// Returns an error if directions and streams differ in size.
 pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
     gather(directions, streams, shreve_magnitude)
 }
 
-/// Gives each stream cell what `rule` makes of its tributaries' values (never 0), and all others 0.
+/// Assigns to each stream cell the value that `rule` computes from its tributaries' values (never 0), and 0 to all
+/// others.
 fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) -> u32) -> Result<Field<u32>> {
     check("streams", streams, directions.size())?;
     let mut values = Field::new(directions.size(), 0);
     for first in 0..values.len() {
         let mut next = Some(first).filter(|k| streams[*k] && values[*k] == 0);
-        // Each walk goes on as far as all tributaries are known: the last of them to be walked goes through.
+        // Each walk continues as long as all tributaries are known; at a confluence, the last tributary to arrive
+        // continues.
         while let Some(k) = next {
             let (mut known, mut count) = ([0; 8], 0);
             for n in donors(directions, streams, k) {
@@ -66,7 +71,7 @@ fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) 
     Ok(values)
 }
 
-/// The stream cells that drain to cell `k`.
+/// Returns the stream cells that drain to cell `k`.
 pub(super) fn donors<'a>(
     directions: &'a Directions,
     streams: &'a Field<bool>,
@@ -81,13 +86,13 @@ pub(super) fn donors<'a>(
     )
 }
 
-/// The stream cell that stream cell `k` drains to.
+/// Returns the stream cell that stream cell `k` drains to; `None` if there is none.
 pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
     directions.next(k).filter(|n| streams[*n])
 }
 
-/// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
-/// is no data. `cell` is the side of a cell in metres.
+/// Returns the length of the longest flow path from a divide down to each cell, from centre to centre, in metres; 0
+/// on divides and where there is no data. `cell` is the side of a cell in metres.
 pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     let mut length = Field::new(directions.size(), 0.0);
     for k in accumulate::upstream_order(directions) {
@@ -102,8 +107,8 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     length
 }
 
-/// Metres of flow path from each cell down to where its water leaves, from centre to centre; 0 at outlets and where there
-/// is no data. `cell` is the side of a cell in metres.
+/// Returns the length of the flow path from each cell down to its outlet, from centre to centre, in metres; 0 at
+/// outlets and where there is no data. `cell` is the side of a cell in metres.
 pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     let mut distance = Field::new(directions.size(), 0.0);
     for k in accumulate::upstream_order(directions).into_iter().rev() {
@@ -116,13 +121,13 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     distance
 }
 
-/// Metres from a cell to the neighbour in that direction.
+/// Returns the distance in metres from a cell to its neighbour in a direction.
 fn step(direction: u8, cell: f64) -> f64 {
     D8::DISTANCES[usize::from(direction % 2)] * cell
 }
 
-/// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there
-/// is no data.
+/// Converts directions to ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays,
+/// 255 where there is no data.
 pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
     directions.map(|code| match (D8::from_code(*code), *code) {
         (Some(direction), _) => direction.to_esri(),
@@ -131,11 +136,11 @@ pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
     })
 }
 
-/// Directions from ESRI codes, as [`to_esri_codes`] gives them, where these axes (rows, columns) are looped: a code that leads out of the
-/// field, and 0, are [`OUT`].
+/// Converts ESRI codes, as returned by [`to_esri_codes`], to directions, on a grid where these axes (rows, columns)
+/// are looped. The code 0, and a code that leads out of the field, become [`OUT`].
 ///
 /// # Errors
-/// A number that is no code, by its cell.
+/// Returns an error that names the cell if a number is not a valid code.
 pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
     let (topology, cols) = (Topology { size: codes.size(), looped }, codes.cols());
     if let Some(k) =
@@ -154,13 +159,15 @@ pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Direction
     Ok(Directions::from(numbers).looped(looped))
 }
 
-/// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
-/// centres; 0 at outlets and where there is no data (Perron & Royden 2013, doi:10.1002/esp.3302). On steady channels of even uplift and
-/// rock height is linear in χ. `areas` are the cells' catchments and `reference` is A₀, in one unit; `theta` is θ, 0 to 2; `cell` is the
-/// side of a cell in metres.
+/// Computes χ of each cell in metres: the integral of (A₀/A)^θ along the flow path from the outlet up to the cell, by
+/// the trapezoidal rule between cell centres; 0 at outlets and where there is no data (Perron & Royden 2013,
+/// doi:10.1002/esp.3302). For steady-state channels with uniform uplift and rock, elevation is linear in χ. `areas`
+/// are the cells' drainage areas and `reference` is A₀, in the same unit; `theta` is θ, 0 to 2; `cell` is the side of
+/// a cell in metres.
 ///
 /// # Errors
-/// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0 and finite.
+/// Returns an error if directions and areas differ in size, if θ is not within 0 to 2, or if A₀ is not positive and
+/// finite.
 pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
     check("areas", areas, directions.size())?;
     check_range("theta", theta, 0.0..=2.0)?;
@@ -179,12 +186,13 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
     Ok(chi)
 }
 
-/// Steepness ksn of each cell in m^(2θ): S·A^θ, where S is the fall from the cell to the one that it drains to over the distance between
-/// their centres (Wobus et al. 2006, doi:10.1130/2006.2398(04)); 0 where water leaves or stays, NaN where there is no data. `surface` is
-/// what the directions were found on; `areas` are the cells' catchments in m²; `cell` is the side of a cell in metres; `theta` is θ.
+/// Computes the normalised channel steepness ksn of each cell in m^(2θ): S·A^θ, where S is the fall from the cell to
+/// its receiver divided by the distance between their centres (Wobus et al. 2006, doi:10.1130/2006.2398(04)); 0 where
+/// water leaves or stays, NaN where there is no data. `surface` is the surface that the directions were computed on;
+/// `areas` are the cells' drainage areas in m²; `cell` is the side of a cell in metres; `theta` is θ.
 ///
 /// # Errors
-/// When directions, surface and areas are not of one size.
+/// Returns an error if directions, surface and areas differ in size.
 pub fn ksn(
     directions: &Directions,
     surface: &Field<Height>,
@@ -208,7 +216,7 @@ pub fn ksn(
     }))
 }
 
-/// Refuses a field of another size than `size`.
+/// Returns an error if a field does not have this size.
 pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
     match field.size() {
         size if size == [rows, cols] => Ok(()),
@@ -223,7 +231,8 @@ mod tests {
     use thalweg_core::base::rng::Key;
     use thalweg_core::{Edge, Grid};
 
-    /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
+    /// Parses directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out,
+    /// `.` no data.
     pub fn drawn(rows: &[&str]) -> Directions {
         let code = |c| match c {
             '>' => 0,
@@ -249,11 +258,11 @@ mod tests {
         rows.iter().flat_map(|row| row.chars().map(|c| c.to_digit(10).unwrap())).collect()
     }
 
-    /// Rough ground, with a hole in the data and a sea on odd seeds.
+    /// Returns rough ground, with a hole in the data for some seeds and a sea for odd ones.
     fn rough(seed: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
         let size = [9 + seed as usize % 23, 7 + seed as usize % 17];
         let key = Key::new(seed, "rough");
-        // Few levels: many ties and flats.
+        // Few levels, so that there are many ties and flats.
         let ground = Field::generate(size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 40) as i32 * 65_536));
         let mut grid = Grid::new(size, 30.0).unwrap();
         grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(4.0));
@@ -266,7 +275,8 @@ mod tests {
 
     #[test]
     fn orders_of_a_drawn_network() {
-        // Two pairs of sources make orders 2, these an order 3 in the middle; a lone source joins it further down.
+        // Two pairs of sources form streams of order 2, which form one of order 3 in the middle; a single source
+        // joins it further down.
         let directions = drawn(&["3.1.3.1", ".v...v.", ".3...1.", "..3.1..", "...v...", ">>>v...", "...o..."]);
         let order = ["1010101", "0200020", "0200020", "0020200", "0003000", "1113000", "0003000"];
         assert_eq!(strahler(&directions, &all(&directions)).unwrap().as_slice(), numbers(&order));
@@ -283,13 +293,13 @@ mod tests {
         let directions = drawn(&["3v..", ".3v.", "..o."]);
         let root = std::f64::consts::SQRT_2 * 10.0;
         let up = upstream_length(&directions, 10.0);
-        // From (0, 0) two diagonals and a half: (1, 1), then (2, 2); from (0, 1) one straight step less.
+        // From (0, 0) two diagonal steps: (1, 1), then (2, 2); from (0, 1) a straight step instead.
         assert_eq!((up[(0, 0)], up[(0, 1)], up[(1, 1)], up[(2, 2)]), (0.0, 0.0, root, root + root));
         let down = outlet_distance(&directions, 10.0);
         assert_eq!((down[(0, 0)], down[(0, 1)], down[(1, 2)], down[(2, 2)]), (root + root, root + 10.0, 10.0, 0.0));
     }
 
-    /// What stands above a cell, by plain recursion: (Strahler, Shreve, longest path).
+    /// Computes the properties of a cell by plain recursion over its donors: (Strahler, Shreve, longest path).
     fn naive(directions: &Directions, streams: &Field<bool>, i: usize, j: usize) -> (u32, u32, f64) {
         let [rows, cols] = directions.size();
         let mut above = Vec::new();
@@ -346,7 +356,7 @@ mod tests {
 
     #[test]
     fn ksn_of_a_drawn_network() {
-        // In the lower row water runs over the seam of looped columns.
+        // In the lower row water flows across the seam of looped columns.
         let directions = drawn(&["3v.", ">o>"]).looped([false, true]);
         let heights = [8.0, 3.0, 0.0, 4.0, 2.0, 5.0].map(Height::saturating);
         let surface = Field::from_vec([2, 3], heights.into()).unwrap();
@@ -354,7 +364,7 @@ mod tests {
         let found = ksn(&directions, &surface, &areas, 10.0, 0.5).unwrap();
         let wanted = [6.0 / 2f64.sqrt(), 1.0, f64::NAN, 0.2 * 200f64.sqrt(), 0.0, 1.0];
         for (found, wanted) in found.as_slice().iter().zip(wanted) {
-            // Two roundings and a power that is right to a unit in the last place.
+            // Two roundings, and a power that is accurate to a unit in the last place.
             assert!(found.is_nan() == wanted.is_nan() && (found.is_nan() || (found - wanted).abs() < 1e-14), "{found}");
         }
         assert!(ksn(&directions, &surface, &Field::new([3, 2], 1.0), 10.0, 0.5).is_err());

@@ -1,4 +1,5 @@
-//! Whether names are of one file: through links, hard links, `./`, and on disks that do not tell `a` from `A`.
+//! Checks whether two paths name the same file: through links, hard links, `./`, and on file systems that do not
+//! distinguish `a` from `A`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,10 @@ use super::atomic::folder_of;
 use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Result};
 
-/// Refuses files to be written that are read too, or that are one another.
+/// Rejects output files that are also input files, or that are the same file as another output.
 ///
 /// # Errors
-/// The first such pair, both named.
+/// Returns an error that names both paths of the first such pair.
 pub fn apart(reads: &[PathBuf], writes: &[PathBuf]) -> Result<()> {
     let known = |paths: &[PathBuf]| paths.iter().map(|path| (path.clone(), Identity::of(path))).collect::<Vec<_>>();
     let (reads, writes) = (known(reads), known(writes));
@@ -25,7 +26,7 @@ pub fn apart(reads: &[PathBuf], writes: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Whether both names are of one file, or would be.
+/// Returns true if both paths name the same file, or will once it exists.
 pub fn same(a: &Path, b: &Path) -> bool {
     Identity::of(a).is(&Identity::of(b))
 }
@@ -34,13 +35,14 @@ fn as_named(other: &Path, path: &Path) -> String {
     if other == path { String::new() } else { format!(", as {}", shown(other)) }
 }
 
-/// What a file is, apart from its name.
+/// The identity of a file, independent of its path.
 #[derive(Debug, PartialEq)]
 enum Identity {
-    /// It is there: the disk and its number on it.
+    /// The file exists: its device number and its inode number.
     #[cfg(unix)]
     Numbered(u64, u64),
-    /// It is not there yet, or the system does not number files: its folder, and its name in that.
+    /// The file does not exist yet, or the system does not number files: its canonical folder, and its name in that
+    /// folder.
     Named(Option<PathBuf>, PathBuf),
 }
 
@@ -51,7 +53,7 @@ impl Identity {
             use std::os::unix::fs::MetadataExt as _;
             return Self::Numbered(about.dev(), about.ino());
         }
-        // A link that leads to nothing yet is what it leads to.
+        // A link whose target does not exist yet stands for its target.
         let led = fs::read_link(path).ok().map(|led| folder_of(path).join(led));
         let path = fs::canonicalize(path).ok().or(led).unwrap_or_else(|| path.to_path_buf());
         let name = path.file_name().map(PathBuf::from).unwrap_or_default();
@@ -70,7 +72,8 @@ impl Identity {
     }
 }
 
-/// Whether a folder does not tell capitals from small letters: its own name, written otherwise, is then there.
+/// Returns true if a folder is on a file system that does not distinguish upper and lower case: the folder's own name
+/// with the case swapped then exists too.
 fn takes_capitals_for_small(folder: &Path) -> bool {
     let swapped = |c: char| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
     let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { return false };

@@ -1,4 +1,4 @@
-//! ESRI ASCII grid: a few named numbers, then the heights as text, north row first.
+//! ESRI ASCII grid: a header of a few named numbers, then the heights as text, the northern row first.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use thalweg_core::terrain::grid::PixelIs;
 const KEYS: [&str; 10] =
     ["ncols", "nrows", "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx", "dy", "nodata_value"];
 
-/// Reads a grid; the samples are `f64`, which holds every number of the text.
+/// Reads a grid; the samples are `f64`, which can represent every number of the text.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is not an ESRI ASCII grid: it is no text")?;
     let mut words = text.split_ascii_whitespace().peekable();
@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     if rows.fract() != 0.0 || cols.fract() != 0.0 {
         return Err(format!("is broken: ncols {cols} and nrows {rows} must be whole numbers"));
     }
-    // A number and the space after it take two bytes (the last may lack its space).
+    // Each number takes at least two bytes: a digit and the space after it (the last one may lack the space).
     let cells = check_size([rows as u64, cols as u64], 2, bytes.len() + 1, 1)?;
     let size = [rows as usize, cols as usize];
 
@@ -56,7 +56,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     Ok(raster)
 }
 
-/// Where the grid lies; `None` without a cell size.
+/// Returns the georeference of the grid; `None` without a cell size.
 fn place(head: &BTreeMap<String, f64>, rows: f64) -> Result<Option<Georeference>, String> {
     let get = |key: &str| head.get(key).copied();
     let (Some(width), Some(height)) = (get("cellsize").or(get("dx")), get("cellsize").or(get("dy"))) else {
@@ -73,7 +73,7 @@ fn place(head: &BTreeMap<String, f64>, rows: f64) -> Result<Option<Georeference>
     Ok(Some(Georeference { transform: Some(transform), pixel: PixelIs::Area, ..Georeference::default() }))
 }
 
-/// Writes the grid, every number with as many digits as tell it from its neighbours.
+/// Writes the grid. Each number has as many digits as are needed to read the same value back.
 pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     let [rows, cols] = raster.size;
     let [west, cell, _, north, _, height] =

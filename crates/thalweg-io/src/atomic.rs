@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Atomic writing: a file appears under its name complete or not at all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,13 +12,14 @@ use super::store::FilePath;
 pub(super) use super::store::folder_of;
 use thalweg_core::{Error, Result};
 
-/// Writes a file through a temporary one beside it, which takes its name once all is on the disk.
+/// Writes a file through a temporary file in the same folder, which is renamed when all its data is on the disk.
 ///
-/// `write` gets a buffered file that can seek. After any error the temporary file is gone and an older file of that
-/// name is as it was.
+/// `write` receives a buffered file that can seek. After any error the temporary file is removed and an older file of
+/// the same name is unchanged.
 ///
 /// # Errors
-/// Whatever `write` returns; a path that is a folder or no file's name; what the system refuses (no folder, no right, no space).
+/// Returns any error of `write`; an error if the path is a folder or has no file name; an error of the operating system
+/// (no such folder, no permission, no space).
 pub fn atomic(path: impl Into<FilePath>, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     let path = &path.into();
     if let Some(files) = path.memory() {
@@ -39,28 +40,31 @@ pub fn atomic(path: impl Into<FilePath>, write: impl FnOnce(&mut BufWriter<File>
     write(&mut buffer)?;
     let file = buffer.into_inner().map_err(|error| Error::io(path, "write")(error.into_error()))?;
     file.sync().map_err(Error::io(path, "write"))?;
-    // Open it stays locked, and nobody takes it for a dead run's; but Windows renames no open file.
+    // The file is kept open, and therefore locked, until after the renaming, so that no other process takes it for the
+    // file of a dead run. Windows cannot rename an open file.
     let open = (!cfg!(windows)).then_some(file);
     disk::rename(&temporary.path, path).map_err(Error::io(path, "replace"))?;
     drop(open);
-    // The new name is in the folder: best made lasting too, but the file is there already.
+    // The folder is synced so that the new name survives a crash. A failure is ignored, because the file exists
+    // already.
     let _ = disk::sync_folder(folder_of(path));
     Ok(())
 }
 
-/// Writes a text file whole or not at all; see [`atomic`].
+/// Writes a text file completely or not at all; see [`atomic`].
 ///
 /// # Errors
-/// As [`atomic`].
+/// Returns the errors of [`atomic`].
 pub fn write_text(path: impl Into<FilePath>, text: &str) -> Result<()> {
     let path = &path.into();
     atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
 }
 
-/// Whether a folder takes new files; and clears it of what runs that are dead have left there, see [`sweep`].
+/// Checks that files can be created in a folder, and removes temporary files that dead runs have left there; see
+/// [`sweep`].
 ///
 /// # Errors
-/// No such folder, no right to write there, no space.
+/// Returns an error if the folder does not exist, if there is no permission to write in it, or no space.
 pub fn try_folder(folder: &FilePath) -> std::io::Result<()> {
     if folder.is_in_memory() {
         return Ok(());
@@ -69,57 +73,60 @@ pub fn try_folder(folder: &FilePath) -> std::io::Result<()> {
     Temporary::file(folder).map(drop)
 }
 
-/// Removes the temporary files and folders in `folder` that no process holds any more. Whoever makes one keeps it locked
-/// while he lives; where files cannot be locked, his number tells whether he does. Nothing is followed that is a link.
+/// Removes the temporary files and folders in `folder` that no running process uses. A process keeps its temporary
+/// files locked as long as it runs; where files cannot be locked, the process number in the name is checked instead.
+/// Links are not followed.
 pub fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Some(process) = process_of(&entry.file_name()) else { continue };
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        // A pipe of that name would hold up whoever opens it.
+        // Opening a pipe of that name would block.
         if !(kind.is_file() || kind.is_dir()) || held().contains(&path) || !is_dead(&path, process) {
             continue;
         }
-        // Another one may be at it just now.
+        // Another process may be removing it at the same time, so errors are ignored.
         let _ = if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
     }
 }
 
-/// Removes the temporary files and folders of this process, which is about to end without more ado.
+/// Removes the temporary files and folders of this process. Called before the process ends abruptly.
 pub fn abandon() {
     for path in std::mem::take(&mut *held()) {
         let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
     }
 }
 
-/// A file or folder under a name of this process's own; it goes when this is dropped (after a rename there is none left).
+/// A temporary file or folder with a name that is unique to this process. It is removed when this value is dropped;
+/// after a rename there is nothing left to remove.
 #[derive(Debug)]
 pub struct Temporary {
     path: FilePath,
-    /// A folder is held open, and so locked.
+    /// A folder is kept open, and therefore locked.
     _open: Option<fs::File>,
 }
 
-/// All of this process's that there are.
+/// All temporary files and folders of this process.
 static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    // A set of paths is whole whoever failed while he held it.
+    // The set is valid even if a thread panicked while it held the lock.
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Temporary {
-    /// A new file in `folder`; its name is short however long its later one is.
+    /// Creates a new file in `folder`. Its name is short, however long the final name is.
     fn file(folder: &Path) -> std::io::Result<(Self, File)> {
         let (path, file) = named(folder, File::create_new)?;
         file.lock();
         Ok((Self { path: path.into(), _open: None }, file))
     }
 
-    /// A new folder in `folder`, for this user alone.
+    /// Creates a new folder in `folder`, accessible to this user only.
     ///
     /// # Errors
-    /// What the system refuses: no such `folder`, no right to write there, no space.
+    /// Returns an error of the operating system: `folder` does not exist, there is no permission to write in it, or no
+    /// space.
     pub fn folder(folder: impl Into<FilePath>) -> std::io::Result<Self> {
         let folder = folder.into();
         if folder.is_in_memory() {
@@ -131,13 +138,13 @@ impl Temporary {
         Ok(Self { path: path.into(), _open: open })
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &FilePath {
         &self.path
     }
 }
 
-/// Makes something new in `folder` under the first name that is free.
+/// Creates something new in `folder` under the first unused name.
 fn named<T>(folder: &Path, make: impl Fn(&Path) -> std::io::Result<T>) -> std::io::Result<(PathBuf, T)> {
     loop {
         let path = folder.join(next_name(std::process::id()));
@@ -146,7 +153,7 @@ fn named<T>(folder: &Path, make: impl Fn(&Path) -> std::io::Result<T>) -> std::i
             Ok(made) => return Ok((path, made)),
             Err(error) => {
                 held().remove(&path);
-                // left by a killed process that had our number, or put there by another
+                // left by a killed process with the same number, or created by another process
                 if error.kind() != ErrorKind::AlreadyExists {
                     return Err(error);
                 }
@@ -155,8 +162,8 @@ fn named<T>(folder: &Path, make: impl Fn(&Path) -> std::io::Result<T>) -> std::i
     }
 }
 
-/// A temporary name that this process has not used yet. In memory the process is 0: no other one sees the name, and in a browser
-/// none has a number.
+/// Returns a temporary name that this process has not used yet. In memory the process number is 0: no other process
+/// sees the name, and in a browser there are no process numbers.
 fn next_name(process: u32) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("{HEAD}{process}-{}{TAIL}", COUNT.fetch_add(1, Ordering::Relaxed))
@@ -165,21 +172,21 @@ fn next_name(process: u32) -> String {
 const HEAD: &str = ".thalweg-";
 const TAIL: &str = ".tmp";
 
-/// The process that a temporary name speaks of, if it is one.
+/// Returns the process number in a temporary name; `None` if it is not a temporary name.
 fn process_of(name: &std::ffi::OsStr) -> Option<u32> {
     let (process, number) = name.to_str()?.strip_prefix(HEAD)?.strip_suffix(TAIL)?.split_once('-')?;
     number.bytes().all(|digit| digit.is_ascii_digit()).then(|| process.parse().ok())?
 }
 
-/// Whether a path bears the name of a temporary file or folder.
+/// Returns true if a path has the name of a temporary file or folder.
 pub fn is_temporary(path: &Path) -> bool {
     path.file_name().is_some_and(|name| process_of(name).is_some())
 }
 
-/// Whether the process that made this temporary file or folder has ended.
+/// Returns true if the process that made this temporary file or folder has ended.
 fn is_dead(path: &Path, process: u32) -> bool {
-    // A lock tells across machines and containers, whose processes have numbers of their own; between making and locking
-    // there is a moment, in which the number tells.
+    // A lock works across machines and containers, whose process numbers differ. Between creation and locking there is
+    // a moment in which only the process number tells.
     let Ok(file) = fs::File::open(path) else { return false };
     match file.try_lock() {
         Ok(()) => process == std::process::id() || !may_live(process),
@@ -188,22 +195,24 @@ fn is_dead(path: &Path, process: u32) -> bool {
     }
 }
 
-/// Where processes cannot be asked about, locks alone tell; Windows renames no locked file, so there nothing does.
+/// Returns true if the process may be running. Where processes cannot be queried, the lock decides alone; on Windows,
+/// where a locked file cannot be renamed, the process is assumed to be running.
 fn may_live(process: u32) -> bool {
     lives(process).unwrap_or(cfg!(windows))
 }
 
-/// Whether a process of this number lives on this machine and in this container; `None` where that cannot be asked.
+/// Returns true if a process with this number is running on this machine and in this container; `None` if that cannot
+/// be queried.
 ///
-/// One that has ended is dead, though its parent never asked how and its number is still taken: a container's first
-/// process often asks after no one.
+/// A zombie, whose parent has not collected its exit status, counts as ended although its number is still in use: the
+/// first process of a container often does not collect the status of orphans.
 pub fn lives(process: u32) -> Option<bool> {
     let all = Path::new("/proc");
     if !all.join("self").exists() {
         return None;
     }
     let Ok(text) = fs::read_to_string(all.join(process.to_string()).join("stat")) else { return Some(false) };
-    // "number (name) state …", and a name may hold brackets of its own.
+    // The format is "number (name) state …"; the name may contain parentheses.
     let state = text.rsplit_once(')').map(|(_, after)| after.trim_start());
     Some(!state.is_some_and(|state| state.starts_with(['Z', 'X'])))
 }
@@ -269,7 +278,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"all");
     }
 
-    /// Links stand where the next temporary files would: they are stepped over, and what they lead to is left alone.
+    /// Links with the names of the next temporary files are skipped, and their targets are left alone.
     #[test]
     #[cfg(unix)]
     fn nothing_is_written_through_a_link() {
@@ -286,7 +295,7 @@ mod tests {
         assert!(own.exists() && link(0).exists());
     }
 
-    /// Ended, and nobody has asked how: its number is taken until somebody does.
+    /// A zombie: the process has ended, but its number stays in use until its parent collects the exit status.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_process_that_has_ended_is_dead_though_its_parent_has_not_asked() {
@@ -309,7 +318,7 @@ mod tests {
     fn what_dead_runs_left_goes_and_what_the_living_hold_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        // Numbers of processes end long before.
+        // Real process numbers are smaller.
         let dead = [".thalweg-4294967294-0.tmp", ".thalweg-4294967294-77.tmp"];
         fs::write(path(dead[0]), "half").unwrap();
         fs::create_dir(path(dead[1])).unwrap();
@@ -318,7 +327,7 @@ mod tests {
         others.iter().for_each(|name| fs::write(path(name), "own").unwrap());
         let (held, _file) = Temporary::file(folder.path()).unwrap();
         let held_folder = Temporary::folder(folder.path()).unwrap();
-        // One that bears a dead number but is locked: its maker lives, maybe on another machine.
+        // A name with a dead process number that is locked: its process is running, possibly on another machine.
         let far = path(".thalweg-4294967294-5.tmp");
         let lock = fs::File::create(&far).unwrap();
         lock.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Rasters of classes: whole numbers that stand for something, between two of which nothing lies.
+//! Rasters of classes: whole numbers that stand for categories and cannot be interpolated.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use thalweg_core::{CellRect, Error, Grid, Result, Size};
 use thalweg_models::models::Models;
 use thalweg_render::products::resample::resampled;
 
-/// The raster in a file, if its samples are classes: if `asked` says so; if they are whole numbers of 8 or of 32 bits without sign in a
-/// TIFF, and neither the file, nor a sidecar, nor the options say what they are in metres; or if the file is called as a layer of counts
-/// is. `None` otherwise.
+/// Reads the raster in a file if its samples are classes. They are if `asked` is true; if they are unsigned whole
+/// numbers of 8 or 32 bits in a TIFF, and neither the file, nor a sidecar, nor the options give their meaning in
+/// metres; or if the file has the name of a layer of counts. Returns `None` otherwise.
 ///
 /// # Errors
-/// As [`read`], and as [`Sidecar::beside`].
+/// Returns the errors of [`read`] and of [`Sidecar::beside`].
 pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) -> Result<Option<Raster>> {
     let path = path.as_ref();
     if asked || is_count(path) {
@@ -24,7 +24,7 @@ pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) 
     if Format::of(path)? != Format::Tiff || options.height.is_some() || options.unit.is_some() {
         return Ok(None);
     }
-    // What cannot be read so is refused where heights are read, in the words of that.
+    // A file that cannot be opened here is rejected later by the reader of heights, with its error message.
     let Ok(windows) = TiffWindows::open(path) else { return Ok(None) };
     let head = windows.head();
     let is_said = head.unit.is_some() || head.scale != [1.0, 0.0] || Sidecar::beside(path)?.is_some();
@@ -32,18 +32,18 @@ pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) 
     if is_class { read(path).map(Some) } else { Ok(None) }
 }
 
-/// Whether a layer of counts is declared under the file's name.
+/// Returns true if a layer of counts is declared under the file's name.
 fn is_count(path: &Path) -> bool {
     let name = path.file_stem().and_then(|stem| stem.to_str());
     let spec = name.and_then(|name| Models::default().layer(name));
     spec.is_some_and(|spec| spec.cells == CellType::Count)
 }
 
-/// The raster in a file that is a map of something else than heights: of classes, as [`load_classes`] finds them, or a TIFF called as a
-/// layer that is declared in another unit than metres. `None` otherwise.
+/// Reads the raster in a file if it is not a map of heights: if it has classes according to [`load_classes`], or if it
+/// is a TIFF with the name of a layer that is declared in another unit than metres. Returns `None` otherwise.
 ///
 /// # Errors
-/// As [`load_classes`].
+/// Returns the errors of [`load_classes`].
 pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Option<Raster>> {
     let path = path.as_ref();
     let name = path.file_stem().and_then(|stem| stem.to_str());
@@ -54,10 +54,11 @@ pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<O
     load_classes(path, options, false)
 }
 
-/// A window of a raster, each sample as it is: type, unit, nodata stay; the georeference moves to the window's corner.
+/// Crops a raster to a window without changing the samples. Type, unit and nodata value stay; the georeference moves to
+/// the window's corner.
 ///
 /// # Errors
-/// A window that is empty or reaches beyond the raster.
+/// Returns an error if the window is empty or extends beyond the raster.
 pub fn crop_raster(raster: &Raster, window: CellRect) -> Result<Raster> {
     let ([rows, cols], [first, left], [height, width]) = (raster.size, window.start.into(), window.size());
     let fits =
@@ -79,13 +80,13 @@ pub fn crop_raster(raster: &Raster, window: CellRect) -> Result<Raster> {
     Ok(Raster { size: window.size(), samples, mask, georeference, ..raster.clone() })
 }
 
-/// The raster with `size` samples (rows, columns) over the same extent between its corner samples, each the nearest old one as it is:
-/// type, unit, nodata stay.
+/// Resamples a raster of classes to `size` samples (rows, columns) over the same extent between the corner samples, by
+/// nearest neighbour. Type, unit and nodata value stay.
 ///
 /// # Errors
-/// As [`resample`](thalweg_render::products::resample::resample).
+/// Returns the errors of [`resample`](thalweg_render::products::resample::resample).
 pub fn resample_classes(raster: &Raster, size: Size) -> Result<Raster> {
-    // Of cells nothing but their proportion matters here.
+    // Only the proportions of the cells matter here, so their width is set to 1.
     let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, 1.0)? };
     let georeference = resampled(&grid, size)?.georeference;
     let [rows, cols] = [0, 1].map(|k| Axis::new(raster.size[k], size[k], Kernel::Convex).nearest);
@@ -113,7 +114,8 @@ mod tests {
                 (out.samples.kind(), out.nodata, out.samples.len()),
                 (SampleType::U8, Some(7.0), size[0] * size[1])
             );
-            // The corner samples stay where they are, to within half a cell where a side does not come to whole cells.
+            // The corner samples keep their positions, to within half a cell where a side is not a whole number of
+            // cells.
             let t = out.georeference.unwrap().transform.unwrap();
             let off = [t[0] + 0.5 * t[1] - 505.0, t[3] + 0.5 * t[5] - 895.0];
             assert!(off.iter().all(|metres| metres.abs() < 0.5 * t[1]), "{t:?}");

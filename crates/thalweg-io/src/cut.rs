@@ -1,29 +1,30 @@
-//! Windows of samples: cut out, put in; and samples as bytes.
+//! Samples: windows copied out and pasted in, and conversion from and to bytes.
 
 use super::raster::{Nearest, both, each};
 use super::{SampleType, Samples};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
 impl Samples {
-    /// `n` times `value`, as near as the type comes to it: of whole numbers the nearest within the type's range, 0 for NaN.
+    /// Returns `n` samples with the number nearest to `value` that the type can represent: whole numbers are rounded
+    /// and clamped to the type's range, and NaN becomes 0.
     ///
     /// # Errors
-    /// When there is no memory for them.
+    /// Returns an error if there is not enough memory.
     pub fn filled(kind: SampleType, n: usize, value: f64) -> Result<Self> {
         let mut samples = Self::zeros(kind, n).map_err(|problem| Error::value("samples", n, problem))?;
         each!(&mut samples, v => v.fill(Nearest::nearest(value)));
         Ok(samples)
     }
 
-    /// Puts one value at the end, as near as the type comes to it; see [`Samples::filled`].
+    /// Appends the number nearest to `value` that the type can represent; see [`Samples::filled`].
     pub fn push(&mut self, value: f64) {
         each!(self, v => v.push(Nearest::nearest(value)));
     }
 
-    /// Samples from their bytes, least byte first unless `big_endian`.
+    /// Reads samples from their bytes, little-endian unless `big_endian`.
     ///
     /// # Errors
-    /// A number of bytes that is no multiple of a sample's.
+    /// Returns an error if the number of bytes is not a multiple of a sample's size.
     pub fn of_bytes(kind: SampleType, bytes: &[u8], big_endian: bool) -> Result<Self> {
         if !bytes.len().is_multiple_of(kind.bytes()) {
             return Err(Error::value("bytes of samples", bytes.len(), format!("a multiple of {}", kind.bytes())));
@@ -31,15 +32,16 @@ impl Samples {
         Ok(Self::from_bytes(kind, bytes, big_endian))
     }
 
-    /// Their bytes, least byte first.
+    /// Returns the bytes of the samples, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         each!(self, v => v.iter().map(|x| x.to_le_bytes()).collect::<Vec<_>>().into_flattened())
     }
 
-    /// The samples of `window` of a map of `size` whose samples these are.
+    /// Copies the samples of `window` from these samples of a map of `size`.
     ///
     /// # Errors
-    /// Samples that are not as many as the map has cells; a window that does not lie inside it, or for which there is no memory.
+    /// Returns an error if there are not as many samples as the map has cells, or if the window is not inside the map
+    /// or does not fit into memory.
     pub fn window(&self, size: Size, window: CellRect) -> Result<Self> {
         inside(size, window)?;
         let mut cut = Self::zeros(self.kind(), window.size()[0] * window.size()[1])
@@ -48,11 +50,12 @@ impl Samples {
         Ok(cut)
     }
 
-    /// Puts samples of `from`, a map of `from_size`, into `to` of these, a map of `size`. They are taken from cell
-    /// `start` of `from` on.
+    /// Copies samples of `from`, a map of `from_size`, to the window `to` of these samples, a map of `size`. The first
+    /// sample is taken from the cell `start` of `from`.
     ///
     /// # Errors
-    /// Samples of another type, or not as many as their map has cells; a window that does not lie inside its map.
+    /// Returns an error if the samples have another type, if their number is not that of their map's cells, or if a
+    /// window is not inside its map.
     pub fn paste(
         &mut self,
         size: Size,
@@ -82,10 +85,10 @@ impl Samples {
     }
 }
 
-/// Refuses a window that does not lie inside a map of `size`.
+/// Rejects a window that is not inside a map of `size`.
 ///
 /// # Errors
-/// A window that reaches beyond the map; the error says where it would lie, and how large the map is.
+/// Returns an error with the window and the size of the map if the window extends beyond the map.
 pub fn inside(size: Size, window: CellRect) -> Result<()> {
     let end = |k: usize| window.start[k].checked_add(window.size()[k]);
     if (0..2).all(|k| end(k).is_some_and(|end| end <= size[k])) {

@@ -1,4 +1,4 @@
-//! [`DepressionFile`]: the tree of depressions as a table, written as it comes.
+//! [`DepressionFile`]: the tree of nested depressions as a CSV table, written row by row.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,9 @@ const COLUMNS: [&str; 15] = [
     "depth_m",
 ];
 
-/// A table of [`NestedDepression`]s, a line each under a line of names: heights and depth in metres, area in m², volume in m³, places in
-/// the coordinates of the map; 0 is no depression and no lake, and what a lake that drains nowhere has no place for is empty.
+/// A CSV table of [`NestedDepression`]s with a header and one row each: heights and depth in metres, area in m², volume
+/// in m³, positions in map coordinates. The number 0 stands for no depression or no lake. Fields are empty if there is
+/// no value, for example the spill point of a depression without an outlet.
 pub struct DepressionFile<'a> {
     table: csv::Writer<&'a mut dyn Write>,
     path: PathBuf,
@@ -37,20 +38,21 @@ pub struct DepressionFile<'a> {
 }
 
 impl<'a> DepressionFile<'a> {
-    /// Begins the table on the cells of `grid`, in `file`, which is to be at `path`: that is said in messages.
+    /// Begins the table of depressions of `grid`, written to `file`. `path` is the final path of the file, for error
+    /// messages.
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
         let mut table = csv::Writer::from_writer(file);
         table.write_record(COLUMNS).map_err(|error| Error::io(path, "write")(error.into()))?;
         Ok(Self { table, path: path.to_path_buf(), place: Place::of(grid), cell_area: grid.cell_area() })
     }
 
-    /// Writes the next one's line.
+    /// Writes the row of the next depression.
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn put(&mut self, one: &NestedDepression) -> Result<()> {
         let at = |cell: Cell| {
             let MapPoint { x, y } = self.place.at(cell.map(|k| k as f64 + 0.5));
@@ -59,7 +61,7 @@ impl<'a> DepressionFile<'a> {
         let NestedDepression { id, lake, into_lake, cells, .. } = one;
         let [parent, into] = [one.parent, one.into].map(Option::unwrap_or_default);
         let ([pit_x, pit_y], [spill_x, spill_y]) = (at(one.pit), one.spill.map_or_else(Default::default, at));
-        // To the unit: 1/65 536 m.
+        // Five decimals resolve the unit of 1/65 536 m.
         let [floor, level] = [one.floor, one.level].map(|height| format!("{:.5}", height.metres()));
         let depth = one.level.metres() - one.floor.metres();
         let (area, volume) = (*cells as f64 * self.cell_area, one.volume as f64 / UNITS * self.cell_area);
@@ -83,10 +85,10 @@ impl<'a> DepressionFile<'a> {
         self.table.write_record(&row).map_err(|error| Error::io(&self.path, "write")(error.into()))
     }
 
-    /// Writes what is left of the lines.
+    /// Writes the buffered rest of the table.
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn finish(mut self) -> Result<()> {
         self.table.flush().map_err(Error::io(&self.path, "write"))
     }

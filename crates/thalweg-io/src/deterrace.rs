@@ -1,33 +1,37 @@
-//! Terraces smoothed away: heights that were rounded to steps get back the slopes between the steps.
+//! [`deterrace()`]: removes the terraces of heights that were rounded to steps, by restoring the slopes between the
+//! steps.
 //!
-//! A height rounded to a step was within half a step of what is stored. Of all surfaces within half a step of the stored
-//! one, cell by cell, the one that bends least (thin plate, Σ h_xx² + 2 h_xy² + h_yy², natural edges) is sought: planes
-//! cost nothing, so slopes stay, and at least every cell keeps its rounded height. This is the obstacle problem for the biharmonic
-//! operator, solved from coarse to fine (cascadic multigrid, Bornemann and Deuflhard 1996): means over 2 × 2 cells of the
-//! bounds bound the mean; on each level projected gradient steps with momentum (Beck and Teboulle 2009, FISTA).
+//! A height that was rounded to a step was within half a step of the stored value. Of all surfaces within half a step
+//! of the stored one, cell by cell, this module finds the smoothest: that with the least bending energy of a thin plate
+//! (Σ h_xx² + 2 h_xy² + h_yy², natural boundary conditions). Planes have no bending energy, so slopes are kept, and
+//! every cell still rounds to its stored height. This is the obstacle problem for the biharmonic operator. It is solved
+//! from coarse to fine (cascadic multigrid, Bornemann and Deuflhard 1996), where the bounds of a coarse cell are the
+//! means of the bounds of its 2 × 2 cells; on each level by projected gradient steps with momentum (Beck and Teboulle
+//! 2009, FISTA).
 
 use rayon::prelude::*;
 
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height, Size};
 
-/// Gradient steps on each level.
+/// The number of gradient steps on each level.
 const SWEEPS: usize = 80;
 
-/// Greatest eigenvalue of the operator: (Σ of second differences ≤ 4 + 4)².
+/// The greatest eigenvalue of the operator: (Σ of second differences ≤ 4 + 4)². Its inverse is the step length.
 const STIFFEST: f32 = 64.0;
 
-/// Levels whose shorter side is below this are not made coarser.
+/// Levels whose shorter side is below twice this number of cells are not coarsened further.
 const COARSEST: usize = 4;
 
 /// Moves every height by at most half of `step` metres so that terraces `step` apart become slopes. Cells where
-/// `nodata`, of the ground's size, is true stay, and do not pull at their neighbours. A step that is not positive and finite changes
-/// nothing. The result does not depend on the number of threads.
+/// `nodata`, of the ground's size, is true keep their height and do not affect their neighbours. A step that is not
+/// positive and finite changes nothing. The result does not depend on the number of threads.
 pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step: f64) {
     if ground.is_empty() || !(step.is_finite() && step > 0.0) {
         return;
     }
-    // In steps, above some middle height: f32 then resolves a 60 000th of a step over 256 of them.
+    // Heights are expressed in steps relative to a cell in the middle, so that f32 resolves 1/60 000 of a step over a
+    // range of 256 steps.
     let base = ground[ground.len() / 2];
     let unit = step * UNITS;
     let masked = |k: usize| nodata.is_some_and(|mask| mask[k]);
@@ -45,7 +49,7 @@ pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step:
     });
 }
 
-/// The surfaces allowed: within `slack` of `middle`, cell by cell.
+/// The set of admissible surfaces: within `slack` of `middle`, cell by cell.
 struct Tube {
     size: Size,
     middle: Vec<f32>,
@@ -53,9 +57,10 @@ struct Tube {
 }
 
 impl Tube {
-    /// The surface in the tube that bends least, nearly.
+    /// Returns an approximation of the smoothest surface in the tube.
     fn relaxed(&self) -> Vec<f32> {
         let [rows, cols] = self.size;
+        // The solution on the coarser level is the start on this one.
         let start = if rows.min(cols) >= 2 * COARSEST {
             let coarse = self.coarser();
             refined(&coarse.relaxed(), coarse.size, self.size)
@@ -68,13 +73,15 @@ impl Tube {
         let mut before = now.clone();
         let mut weight = 1.0_f32;
         for _ in 0..SWEEPS {
-            std::mem::swap(&mut now, &mut before); // `before` is the last surface, `now` to be written
+            std::mem::swap(&mut now, &mut before); // `before` is the last surface; `now` is overwritten
+            // A gradient step from the extrapolated surface, projected onto the tube.
             now.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
                 for (j, x) in row.iter_mut().enumerate() {
                     let k = i * cols + j;
                     *x = clamp(k, ahead[k] - bending(&ahead, self.size, i, j) / STIFFEST);
                 }
             });
+            // The momentum of FISTA: the next step starts from a surface extrapolated beyond the new one.
             let next = 0.5 * (1.0 + (1.0 + 4.0 * weight * weight).sqrt());
             let push = (weight - 1.0) / next;
             weight = next;
@@ -83,7 +90,8 @@ impl Tube {
         now
     }
 
-    /// Means over 2 × 2 cells (fewer at odd edges); cells without data count only where there is nothing else.
+    /// Returns the tube on cells twice as wide: means over 2 × 2 cells (fewer at odd edges). Cells without data are
+    /// used only where there are no others.
     fn coarser(&self) -> Self {
         let size = self.size.map(|n| n.div_ceil(2));
         let mean = |k: usize| {
@@ -106,7 +114,7 @@ impl Tube {
     }
 }
 
-/// Half the gradient of the bending energy at cell (i, j).
+/// Returns half the gradient of the bending energy at cell (i, j).
 fn bending(h: &[f32], [rows, cols]: Size, i: usize, j: usize) -> f32 {
     let at = |i: usize, j: usize| h[i * cols + j];
     if (2..rows.saturating_sub(2)).contains(&i) && (2..cols.saturating_sub(2)).contains(&j) {
@@ -115,7 +123,7 @@ fn bending(h: &[f32], [rows, cols]: Size, i: usize, j: usize) -> f32 {
         let far = (at(i - 2, j) + at(i + 2, j)) + (at(i, j - 2) + at(i, j + 2));
         return 20.0 * at(i, j) - 8.0 * near + 2.0 * diagonal + far;
     }
-    // Near an edge only those second differences count that lie inside.
+    // Near an edge only the second differences inside the field count.
     let along = |n: usize, c: usize, at: &dyn Fn(usize) -> f32| {
         let second = |m: usize| if m >= 1 && m + 1 < n { (at(m - 1) + at(m + 1)) - 2.0 * at(m) } else { 0.0 };
         let low = if c > 0 { second(c - 1) } else { 0.0 };
@@ -137,9 +145,11 @@ fn bending(h: &[f32], [rows, cols]: Size, i: usize, j: usize) -> f32 {
     along(cols, j, &|j| at(i, j)) + along(rows, i, &|i| at(i, j)) + 2.0 * mixed
 }
 
-/// A surface on twice as many cells: linear between the coarse cells' centres, and beyond the outermost ones too.
+/// Interpolates a surface to twice as many cells: bilinear between the centres of the coarse cells, and extrapolated
+/// beyond the outermost ones.
 fn refined(coarse: &[f32], from: Size, to: Size) -> Vec<f32> {
-    // Fine cell f has its centre at f/2 − 1/4 on the coarse ones; neighbours below and above, weight of the upper.
+    // The centre of fine cell f is at f/2 − 1/4 in coarse cells. Returns the neighbours below and above, and the weight
+    // of the upper one.
     let between = |f: usize, n: usize| {
         let low = f.div_ceil(2).saturating_sub(1).min(n.saturating_sub(2));
         (low, (low + 1).min(n - 1), f as f32 * 0.5 - 0.25 - low as f32)
@@ -163,7 +173,7 @@ mod tests {
 
     const STEP: f64 = 4.0;
 
-    /// The heights of `truth` in metres rounded to steps, and the same smoothed.
+    /// Returns the heights of `truth` in metres, rounded to steps, and the same after `deterrace`.
     fn both(size: Size, nodata: Option<&Field<bool>>, truth: &Field<f64>) -> [Field<Height>; 2] {
         let stored = Field::generate(size, |i, j| match nodata {
             Some(mask) if mask[(i, j)] => Height::ZERO,
@@ -174,7 +184,7 @@ mod tests {
         [stored, smooth]
     }
 
-    /// Root mean square difference to the truth, in steps.
+    /// Returns the root mean square difference to the truth, in steps.
     fn error(field: &Field<Height>, truth: &Field<f64>) -> f64 {
         let square = |(h, t): (&Height, &f64)| ((h.metres() - t) / STEP).powi(2);
         (field.as_slice().iter().zip(truth.as_slice()).map(square).sum::<f64>() / field.len() as f64).sqrt()
@@ -182,12 +192,12 @@ mod tests {
 
     #[test]
     fn an_oblique_plane_comes_back_with_its_slopes() {
-        // Where a plane crosses the steps at many places within their rows, the crossings pin it: of all planes in the
-        // tube, each crossing is known to a cell, and 64 × 96 cells leave a slack of far less than a hundredth of a step.
+        // A plane that crosses the steps at many places within their rows is determined by the crossings: each crossing
+        // is known to one cell, and 64 × 96 cells leave an uncertainty far below a hundredth of a step.
         let size = [64, 96];
         let truth = Field::generate(size, |i, j| 0.31 * i as f64 + 0.17 * j as f64 + 1.0);
         let [stored, smooth] = both(size, None, &truth);
-        assert!(error(&stored, &truth) > 0.28); // 1/√12: the rounding's own
+        assert!(error(&stored, &truth) > 0.28); // 1/√12: the error of the rounding itself
         assert!(error(&smooth, &truth) < 0.01);
         for i in 0..63 {
             for j in 0..95 {
@@ -200,14 +210,16 @@ mod tests {
 
     #[test]
     fn a_paraboloid_comes_back_in_its_summit_too() {
-        // Not exactly: a surface that bends less fits the steps as well. A third of the rounding's error is demanded.
+        // The surface is not recovered exactly, because a smoother surface fits the steps as well. The test requires a
+        // third of the rounding error.
         let size = [201, 300];
         let truth =
             Field::generate(size, |i, j| 800.0 - 0.01 * (i as f64 - 100.0).powi(2) - 0.02 * (j as f64 - 140.0).powi(2));
         let [stored, smooth] = both(size, None, &truth);
         assert!(error(&smooth, &truth) < error(&stored, &truth) / 3.0);
         assert!((smooth[(100, 140)].metres() - 800.0).abs() < 0.25 * STEP);
-        // Slopes over 8 cells: rounding alone errs by up to a step over 8 cells (0.5); here by less than a fifth of it.
+        // Slopes over 8 cells: the error of the rounding alone is up to one step over 8 cells (0.5); the test allows a
+        // fifth of that.
         let slope = |field: &dyn Fn(usize) -> f64, j: usize| (field(j + 8) - field(j)) / 8.0;
         for j in (0..290).step_by(8) {
             let is = slope(&|j| smooth[(60, j)].metres(), j);

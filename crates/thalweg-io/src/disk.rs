@@ -1,7 +1,7 @@
-//! Every change that is made to the disk goes through here, so that a test can make any of them fail, or be the last. A path in
-//! memory ([`FilePath`]) changes there.
+//! All changes to the disk go through this module, so that a test can make any of them fail or be the last. Changes to
+//! a path in memory ([`FilePath`]) are made in memory.
 //!
-//! In a release the watcher is not there, and these functions are those of [`std::fs`].
+//! In a release build there is no watcher, and these functions are those of [`std::fs`].
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,37 +10,38 @@ use std::path::{Path, PathBuf};
 
 use super::store::FilePath;
 
-/// A change to the disk.
+/// A kind of change to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// A new file.
+    /// Creating a file.
     Create,
-    /// A new folder.
+    /// Creating a folder.
     Folder,
-    /// Bytes into a file.
+    /// Writing bytes to a file.
     Write,
-    /// A file's, or a folder's, content made lasting.
+    /// Syncing the content of a file or folder to the disk.
     Sync,
-    /// A file under its own name.
+    /// Renaming a file.
     Rename,
-    /// A file taken away.
+    /// Removing a file.
     Remove,
 }
 
-/// What is asked before each change; its error is that of the change, which is then not made.
+/// A function that is called before each change. If it returns an error, the change is not made and returns this error.
 #[cfg(debug_assertions)]
 pub type Watcher = Box<dyn Fn(Act, &Path) -> io::Result<()> + Send + Sync>;
 
 #[cfg(debug_assertions)]
 static WATCHER: std::sync::OnceLock<Watcher> = std::sync::OnceLock::new();
 
-/// Has `watcher` asked before every change from now on, for tests; the first one stays. It is there in debug builds alone.
+/// Sets the function that is called before each change, for tests. Later calls have no effect. Exists in debug builds
+/// only.
 #[cfg(debug_assertions)]
 pub fn watch(watcher: Watcher) {
     let _ = WATCHER.set(watcher);
 }
 
-/// Asks the watcher, if there is one.
+/// Calls the watcher, if there is one.
 #[inline]
 fn may(act: Act, path: &Path) -> io::Result<()> {
     #[cfg(debug_assertions)]
@@ -58,7 +59,7 @@ pub struct File {
     path: PathBuf,
 }
 
-/// Where its bytes go.
+/// The destination of the bytes.
 #[derive(Debug)]
 enum Place {
     Disk(fs::File),
@@ -66,21 +67,23 @@ enum Place {
 }
 
 impl File {
-    /// Makes a file that was not there. What stands at `path` already, a link too, is an error, and is left as it is.
+    /// Creates a file that did not exist. It is an error if there is something at `path` already, also a link, which is
+    /// then left unchanged.
     ///
     /// # Errors
-    /// Something at `path`, no folder for it, no right, no space.
+    /// Returns an error if something exists at `path`, if its folder does not exist, if there is no permission, or no
+    /// space.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         may(Act::Create, path)?;
         Ok(Self { place: Place::Disk(fs::File::create_new(path)?), path: path.to_path_buf() })
     }
 
-    /// A file in memory; [`File::into_bytes`] has what was written.
+    /// Creates a file in memory; [`File::into_bytes`] returns what was written.
     pub(super) fn in_memory(path: &Path) -> Self {
         Self { place: Place::Memory(Cursor::default()), path: path.to_path_buf() }
     }
 
-    /// The bytes of a file in memory; none of one on the disk.
+    /// Returns the bytes of a file in memory; no bytes for a file on the disk.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         match self.place {
             Place::Disk(_) => Vec::new(),
@@ -88,10 +91,10 @@ impl File {
         }
     }
 
-    /// Makes what was written lasting.
+    /// Syncs the written bytes to the disk.
     ///
     /// # Errors
-    /// What writing to the disk meets, as no space.
+    /// Returns an error of the disk, for example if there is no space.
     pub fn sync(&self) -> io::Result<()> {
         match &self.place {
             Place::Memory(_) => Ok(()),
@@ -102,7 +105,7 @@ impl File {
         }
     }
 
-    /// Locks it for as long as it is open, where that can be done.
+    /// Locks the file for as long as it is open, where the system supports it.
     pub(super) fn lock(&self) {
         if let Place::Disk(file) = &self.place {
             let _ = file.try_lock();
@@ -138,10 +141,11 @@ impl Seek for File {
     }
 }
 
-/// Makes a folder that was not there, for this user alone.
+/// Creates a folder that did not exist, accessible to this user only.
 ///
 /// # Errors
-/// Something at `path`, no folder above it, no right, no space.
+/// Returns an error if something exists at `path`, if the folder above does not exist, if there is no permission, or no
+/// space.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     may(Act::Folder, path)?;
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only there it has a mode"))]
@@ -151,19 +155,19 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes a folder, with those above it; that it is there is no error.
+/// Creates a folder and the folders above it; it is no error if they exist.
 ///
 /// # Errors
-/// Something else at `path` or above it, no right, no space.
+/// Returns an error if something else exists at `path` or above it, if there is no permission, or no space.
 pub fn make_folders(path: impl Into<FilePath>) -> io::Result<()> {
     let path = path.into();
     if path.is_in_memory() { Ok(()) } else { fs::create_dir_all(path) }
 }
 
-/// The names in a folder, in no order.
+/// Returns the names in a folder, in no particular order.
 ///
 /// # Errors
-/// No such folder, no right to read it.
+/// Returns an error if the folder does not exist or may not be read.
 pub fn names_in(path: impl Into<FilePath>) -> io::Result<Vec<OsString>> {
     let path = path.into();
     if let Some(files) = path.memory() {
@@ -172,10 +176,11 @@ pub fn names_in(path: impl Into<FilePath>) -> io::Result<Vec<OsString>> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Gives a file another name in the same store; what had that name is gone.
+/// Renames a file within the same file system; replaces a file with the new name.
 ///
 /// # Errors
-/// No file `from`; a folder at `to`, or a place on another disk; no right.
+/// Returns an error if `from` does not exist, if `to` is a folder or on another file system, or if there is no
+/// permission.
 pub fn rename(from: impl Into<FilePath>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.into(), to.as_ref());
     if let Some(files) = from.memory() {
@@ -185,10 +190,10 @@ pub fn rename(from: impl Into<FilePath>, to: impl AsRef<Path>) -> io::Result<()>
     fs::rename(from, to)
 }
 
-/// Takes a file away; that there is none is no error.
+/// Removes a file; it is no error if it does not exist.
 ///
 /// # Errors
-/// A folder at `path`; no right.
+/// Returns an error if `path` is a folder, or if there is no permission.
 pub fn remove(path: impl Into<FilePath>) -> io::Result<()> {
     let path = path.into();
     if let Some(files) = path.memory() {
@@ -202,10 +207,10 @@ pub fn remove(path: impl Into<FilePath>) -> io::Result<()> {
     }
 }
 
-/// Makes the names in a folder lasting. Where folders cannot be synced that is no error.
+/// Syncs the entries of a folder to the disk. It is no error if the system cannot sync folders.
 ///
 /// # Errors
-/// A folder that is not there or may not be read; what writing to the disk meets.
+/// Returns an error if the folder does not exist or may not be read, or an error of writing to the disk.
 pub fn sync_folder(path: impl Into<FilePath>) -> io::Result<()> {
     let path = path.into();
     if path.is_in_memory() {

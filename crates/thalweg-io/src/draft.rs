@@ -1,4 +1,5 @@
-//! [`Draft`]: files of a folder, or of several, written whole before any of them has its name; and the report that speaks for them.
+//! [`Draft`]: a set of files, in one or several folders, that are written completely before any of them gets its name;
+//! and the report that lists them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +11,13 @@ use super::store::FilePath;
 use thalweg_core::Result;
 use thalweg_core::base::names::to_text;
 
-/// What a writer of several files left.
+/// The result of a writer of several files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Saved {
     /// The files, in the order in which they were added.
     pub files: Vec<PathBuf>,
-    /// What could not be kept in them, in words.
+    /// Warnings: what could not be stored in the files, in words.
     pub said: Vec<String>,
 }
 
@@ -26,14 +27,15 @@ impl Saved {
         self.files.push(file.into());
     }
 
-    /// Adds what another writer left.
+    /// Adds the result of another writer.
     pub fn extend(&mut self, more: Self) {
         self.files.extend(more.files);
         self.said.extend(more.said);
     }
 }
 
-/// Files that are written and have not their names yet. Dropped before [`Draft::commit`] it leaves every folder as it was.
+/// Files that are written but do not have their names yet. If it is dropped before [`Draft::commit`], all folders stay
+/// as they were.
 #[derive(Debug)]
 pub struct Draft {
     staging: Staging,
@@ -42,15 +44,16 @@ pub struct Draft {
     reports: Vec<FilePath>,
     whole: Vec<FilePath>,
     is_sealed: bool,
-    /// What the reports say, an object; their member `files` is added when they are written, relative to each one's folder.
+    /// The content of the reports, an object. Its member `files`, with paths relative to the folder of each report, is
+    /// added when the reports are written.
     pub report: Value,
 }
 
 impl Draft {
-    /// Has `write` write. Its errors, and what it says, name the files that are to be, not those that are written for the time being.
+    /// Calls `write` to write the files. The paths in its errors and warnings are replaced by the final paths.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// Returns the errors of `write`.
     pub fn new(write: impl FnOnce(&mut Self) -> Result<()>) -> Result<Self> {
         let (lists, reports, whole) = (Vec::new(), Vec::new(), Vec::new());
         let (staging, saved, is_sealed) = (Staging::new(), Saved::default(), false);
@@ -60,32 +63,32 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A temporary folder, into which goes what is to lie in `target`.
+    /// Returns a temporary folder for the files that will be in `target`.
     ///
     /// # Errors
-    /// A `target` that is not there or in which no folder can be made.
+    /// Returns an error if `target` does not exist or no folder can be created in it.
     pub fn folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         self.staging.folder(target)
     }
 
-    /// The temporary path of the file that is to be `target`.
+    /// Returns the temporary path of the file that will be `target`.
     ///
     /// # Errors
-    /// As [`Draft::folder`]; a path without a name.
+    /// Returns the errors of [`Draft::folder`]; an error if the path has no file name.
     pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         self.staging.place(target)
     }
 
-    /// Takes up what was written, by the paths that it was written to.
+    /// Adds written files by their temporary paths.
     pub fn take(&mut self, saved: Saved) {
         self.saved.extend(saved);
     }
 
-    /// Adds a list of files in `folder`, a hidden file called `name` that speaks for them and for nothing else there; `recipe` is the hash
-    /// of the run's recipe. See [`staging::list`].
+    /// Adds a list of files in `folder`: a hidden file `name` that claims these files for this run. `recipe` is the
+    /// hash of the run's recipe. See [`staging::list`].
     ///
     /// # Errors
-    /// As [`Draft::place`], and as [`write_text`].
+    /// Returns the errors of [`Draft::place`] and [`write_text`].
     pub fn list(&mut self, folder: impl Into<FilePath>, name: &str, recipe: &str, files: &[PathBuf]) -> Result<()> {
         let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
         let list = folder.into().join(name);
@@ -95,8 +98,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Has the report be written to `path` too. One that is `whole` speaks for all that a run has left in its folder: files that the
-    /// former report of that name speaks for are taken away.
+    /// Adds a path to which the report is written. A report that is `whole` claims all files that a run has left in its
+    /// folder: files that the previous report of that name lists and that are not written again are removed on commit.
     pub fn report_to(&mut self, path: impl Into<FilePath>, whole: bool) {
         let path = path.into();
         if whole {
@@ -105,22 +108,22 @@ impl Draft {
         self.reports.push(path);
     }
 
-    /// The files by the names that they are to have, the reports last; lists are not among them.
+    /// Returns the files by their final paths, the reports last; lists are not included.
     pub fn files(&self) -> Vec<PathBuf> {
         let files = self.saved.files.iter().map(|file| self.staging.target(file));
         files.chain(self.reports.iter().map(|report| report.to_path_buf())).collect()
     }
 
-    /// What could not be kept in the files, in words.
+    /// Returns the warnings: what could not be stored in the files, in words.
     pub fn warnings(&self) -> &[String] {
         &self.saved.said
     }
 
-    /// Writes the reports beside the other files, still without names: what follows is renaming alone. [`Draft::commit`] does it where
-    /// nobody has; what the report is told later is not written.
+    /// Writes the reports next to the other files, still under temporary names, so that only renaming remains to be
+    /// done. [`Draft::commit`] calls this if it was not called before. Later changes of the report are not written.
     ///
     /// # Errors
-    /// A report that cannot be written: as [`Draft::place`], and as [`write_text`].
+    /// Returns an error if a report cannot be written: the errors of [`Draft::place`] and [`write_text`].
     pub fn seal(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_sealed, true) {
             return Ok(());
@@ -132,7 +135,7 @@ impl Draft {
         };
         self.report["files"] = told(Path::new(""));
         for path in &self.reports {
-            // A folder may be moved: a report names what lies in its folder, or below, from there on.
+            // A folder may be moved, so a report names the files in or below its folder relative to it.
             self.report["files"] = told(folder_of(path));
             let place = self.staging.place(path)?;
             write_text(&place, &format!("{:#}\n", self.report)).map_err(|error| self.staging.error(error))?;
@@ -140,11 +143,12 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives all files their names, the reports last; see [`Staging::commit`]. Files in `keep` stay, whoever speaks for them. Gives
-    /// the last report as it was written.
+    /// Renames all files to their final names, the reports last; see [`Staging::commit`]. Files in `keep` stay, even if
+    /// a previous report lists them. Returns the last report as it was written.
     ///
     /// # Errors
-    /// As [`Draft::seal`] and [`Staging::commit`]. Files may then have their names already, but no report speaks for them.
+    /// Returns the errors of [`Draft::seal`] and [`Staging::commit`]. Some files may then have their final names
+    /// already, but no report lists them.
     pub fn commit(mut self, keep: &[PathBuf]) -> Result<Value> {
         self.seal()?;
         let files = self.files();

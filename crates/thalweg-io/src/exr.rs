@@ -1,5 +1,6 @@
-//! OpenEXR (Academy Software Foundation, *The OpenEXR File Layout*): pictures of one part in scan lines, of which one channel is read:
-//! floats of 32 or 16 bits, or whole numbers. Written is one channel of floats, `Y`, as other programs take grey.
+//! OpenEXR (Academy Software Foundation, *The OpenEXR File Layout*): reads one channel of a single-part scan-line
+//! image, of 32-bit or 16-bit floats or whole numbers. Writes one channel of floats, `Y`, which other programs read as
+//! grey.
 
 use std::io::{self, Read, Write};
 
@@ -11,11 +12,11 @@ use thalweg_core::base::deflate::zlib;
 
 const MAGIC: [u8; 4] = [0x76, 0x2f, 0x31, 0x01];
 
-/// Version 2; flags of tiles, of long names, of deep data, and of several parts.
+/// Version 2, and the flag for long names. The other flags (tiles, deep data, several parts) are not supported.
 const VERSION: u32 = 2;
 const LONG_NAMES: u32 = 0x400;
 
-/// Compressions by number: what they are called, and rows to a block of those that are read.
+/// The compressions by number: name, and rows per block for those that are read.
 const COMPRESSIONS: [(&str, Option<usize>); 10] = [
     ("none", Some(1)),
     ("RLE", None),
@@ -31,10 +32,11 @@ const COMPRESSIONS: [(&str, Option<usize>); 10] = [
 const ZIP: u8 = 3;
 const BLOCK: usize = 16;
 
-/// Channels that hold heights, the likeliest first; else the first there is.
+/// The names of channels that may contain heights, the most likely first; without any of them the first channel is
+/// read.
 const CHANNELS: [&str; 4] = ["Y", "Z", "R", "height"];
 
-/// Names, types and values of a header, and what is left of the bytes.
+/// The bytes of a file, and the position of the next byte to read.
 struct Bytes<'a> {
     all: &'a [u8],
     at: usize,
@@ -54,7 +56,7 @@ impl<'a> Bytes<'a> {
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Text that ends with a zero.
+    /// Reads a zero-terminated text.
     fn text(&mut self) -> Result<&'a str, String> {
         let rest = &self.all[self.at..];
         let length = rest.iter().take(256).position(|byte| *byte == 0).ok_or("has a name without an end")?;
@@ -64,19 +66,19 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// A channel: its name, bytes to a sample, and whether these are whole.
+/// A channel: its name, its bytes per sample, and whether the samples are whole numbers.
 struct Channel {
     name: String,
     bytes: usize,
     whole: bool,
 }
 
-/// What a header says.
+/// The attributes of a header that are used.
 #[derive(Default)]
 struct Header {
     channels: Vec<Channel>,
     compression: Option<u8>,
-    /// First and last column and row.
+    /// First column, first row, last column, last row.
     window: Option<[i32; 4]>,
 }
 
@@ -121,7 +123,7 @@ fn channels(value: &mut Bytes<'_>) -> Result<Vec<Channel>, String> {
             return Ok(channels);
         }
         let kind = value.number()?;
-        value.take(4)?; // whether it is linear to the eye
+        value.take(4)?; // the flag `pLinear` and three reserved bytes
         if [value.number()?, value.number()?] != [1, 1] {
             return Err(format!("has fewer samples than pixels in the channel {name}"));
         }
@@ -135,7 +137,7 @@ fn channels(value: &mut Bytes<'_>) -> Result<Vec<Channel>, String> {
     }
 }
 
-/// Reads the channel that holds heights.
+/// Reads the channel with the heights.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let mut all = Bytes { all: bytes, at: 0 };
     let Header { channels, compression, window } = header(&mut all)?;
@@ -151,7 +153,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let of = CHANNELS.iter().find_map(|name| channels.iter().position(|channel| channel.name == *name)).unwrap_or(0);
     let channel = channels.get(of).ok_or("has no channel")?;
     let pixel: usize = channels.iter().map(|channel| channel.bytes).sum();
-    // 1032 is the most that deflate can do.
+    // Deflate compresses by a factor of 1032 at most.
     check_size([rows, cols], pixel as u64, bytes.len(), if number == 0 { 1 } else { 1100 })?;
     let (rows, cols) = (rows as usize, cols as usize);
     let before: usize = channels[..of].iter().map(|channel| channel.bytes).sum();
@@ -196,9 +198,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     Ok(raster)
 }
 
-/// The bytes of a block, `count` of them.
+/// Decompresses a block to `count` bytes.
 fn unpacked(bytes: &[u8], count: usize, compression: u8) -> Result<Vec<u8>, String> {
-    // What does not become shorter is stored as it is.
+    // A block that compression does not shorten is stored uncompressed.
     if bytes.len() == count {
         return Ok(bytes.to_vec());
     }
@@ -212,15 +214,16 @@ fn unpacked(bytes: &[u8], count: usize, compression: u8) -> Result<Vec<u8>, Stri
     if coded.len() != count {
         return Err(format!("has a block of {} bytes, where {count} are rows", coded.len()));
     }
+    // Undoes the predictor: each byte was stored as the difference to the previous one, plus 128.
     for k in 1..count {
         coded[k] = coded[k - 1].wrapping_add(coded[k]).wrapping_sub(128);
     }
-    // Every other byte stands in the second half.
+    // The second half of the block has every other byte.
     let (even, odd) = coded.split_at(count.div_ceil(2));
     Ok((0..count).map(|k| if k % 2 == 0 { even[k / 2] } else { odd[k / 2] }).collect())
 }
 
-/// As [`unpacked`] takes it.
+/// Compresses a block; the inverse of [`unpacked`].
 fn packed(plain: &[u8]) -> io::Result<Vec<u8>> {
     let halves = plain.iter().step_by(2).chain(plain.iter().skip(1).step_by(2));
     let mut coded: Vec<u8> = halves.copied().collect();
@@ -231,21 +234,21 @@ fn packed(plain: &[u8]) -> io::Result<Vec<u8>> {
     Ok(if packed.len() < plain.len() { packed } else { plain.to_vec() })
 }
 
-/// The number that 16 bits of IEEE 754 stand for.
+/// Converts a 16-bit float of IEEE 754.
 fn half(bits: u16) -> f32 {
     let (sign, fraction) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x3ff));
     match u32::from(bits >> 10 & 0x1f) {
-        // Parts of 2⁻²⁴.
+        // Zero and subnormal numbers: multiples of 2⁻²⁴.
         0 => f32::from_bits(sign | 0x3f80_0000) * fraction as f32 / 16_777_216.0,
         31 => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
         exponent => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
     }
 }
 
-/// Writes one channel of 32-bit floats, north row first, 16 rows to a block.
+/// Writes one channel of 32-bit floats, the northern row first, 16 rows per block.
 pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     let [rows, cols] = raster.size;
-    let Samples::F32(values) = &raster.samples else { return Ok(()) }; // refused before: it writes no other type
+    let Samples::F32(values) = &raster.samples else { return Ok(()) }; // cannot happen: `check_sample` has rejected other types
     let last = |n: usize| i32::try_from(n - 1).map_err(|_| io::Error::other("is too large for an EXR file"));
     let window: Vec<u8> = [0, 0, last(cols)?, last(rows)?].iter().flat_map(|n| n.to_le_bytes()).collect();
     let mut head = [&MAGIC[..], &VERSION.to_le_bytes()].concat();
@@ -257,7 +260,8 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
         head.extend_from_slice(&(value.len() as u32).to_le_bytes());
         head.extend_from_slice(value);
     };
-    // Its name; floats; four bytes of which none says anything; a sample to each pixel both ways; no further channel.
+    // Its name; the type float; the unused `pLinear` and reserved bytes; one sample per pixel in both directions; the
+    // end of the list.
     let channel = [b"Y\0", &2u32.to_le_bytes()[..], &[0; 4], &1u32.to_le_bytes(), &1u32.to_le_bytes(), &[0]].concat();
     put("channels", "chlist", &channel);
     put("compression", "compression", &[ZIP]);
@@ -269,7 +273,7 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     put("screenWindowWidth", "float", &1.0f32.to_le_bytes());
     head.push(0);
     let block = |rows: &[f32]| {
-        // Byte by byte: a row of a channel stands as it is.
+        // With a single channel, the bytes of a row are the row's values in order.
         let plain: Vec<u8> = rows.iter().flat_map(|value| value.to_le_bytes()).collect();
         packed(&plain)
     };
@@ -288,7 +292,7 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether samples of this type are written.
+/// The sample types that can be written.
 pub(super) const WRITES: &[SampleType] = &[SampleType::F32];
 
 #[cfg(test)]
@@ -336,7 +340,7 @@ mod tests {
         assert!(read(&piz).unwrap_err().contains("compressed by PIZ"));
         let tiles = [&good[..5], &[2], &good[6..]].concat();
         assert!(read(&tiles).unwrap_err().contains("of tiles"));
-        // Any byte may be anything.
+        // Any corrupted byte must lead to an error or a raster, never to a panic.
         for k in 0..good.len() {
             for flip in [1, 0x80, 0xff] {
                 let mut bytes = good.clone();

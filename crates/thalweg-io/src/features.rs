@@ -1,4 +1,4 @@
-//! Lines and areas with properties as GeoJSON and FlatGeobuf; see [`place`](super::place) on coordinates.
+//! Lines and areas with properties, as GeoJSON and FlatGeobuf; see [`place`](super::place) for the coordinates.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,36 +13,37 @@ use super::{FilePath, atomic};
 use thalweg_core::terrain::{ChannelReach, Lake};
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 
-/// A line or an area, in cells from the north-western corner.
+/// The shape of a feature, in cells from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Geometry {
-    /// A line through places.
+    /// A line through these positions.
     Line(Vec<Cell<f64>>),
-    /// A line through places, each with its height in metres.
+    /// A line through these positions, each with its height in metres.
     Profile(Vec<(Cell<f64>, f64)>),
-    /// Areas: each a ring round it, then rings round its holes; every ring ends where it began.
+    /// One or more polygons: each is an outer ring followed by the rings of its holes. The last point of a ring is its
+    /// first.
     Area(Vec<Vec<Vec<Cell<f64>>>>),
 }
 
-/// What a property may be.
+/// The value of a property.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Property {
     /// A whole number of 0 or more; `None` is written as null.
     Count(Option<u32>),
     /// A real number.
     Real(f64),
-    /// A word.
+    /// A text.
     Word(String),
-    /// A number to each point of a line; FlatGeobuf holds none.
+    /// One number for each point of a line; cannot be stored in FlatGeobuf and is omitted there.
     Reals(Vec<f64>),
 }
 
-/// A thing with a shape.
+/// A shape with properties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feature {
-    /// Where it is.
+    /// The shape and its position.
     pub shape: Geometry,
-    /// What it is, names and values; all features of a file have the same properties, in the same order.
+    /// The names and values of the properties; all features of a file have the same properties in the same order.
     pub properties: Vec<(&'static str, Property)>,
 }
 
@@ -51,7 +52,7 @@ pub struct Feature {
 /// returned messages are those of [`save_features`].
 ///
 /// # Errors
-/// As [`save_features`].
+/// Returns the errors of [`save_features`].
 pub fn save_reaches(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &Grid) -> Result<Vec<String>> {
     save_all(&path.into(), reaches, reach_feature, grid)
 }
@@ -60,7 +61,7 @@ pub fn save_reaches(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &
 /// `depth_m` and `velocity_m_s`, 0 where none are known.
 ///
 /// # Errors
-/// As [`save_features`].
+/// Returns the errors of [`save_features`].
 pub fn save_streams(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &Grid) -> Result<Vec<String>> {
     let feature = |reach: &ChannelReach| {
         let mut feature = reach_feature(reach);
@@ -76,7 +77,7 @@ pub fn save_streams(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &
     save_all(&path.into(), reaches, feature, grid)
 }
 
-/// Writes channel reaches one at a time, so that only one is held in memory: the same bytes as those of
+/// Writes channel reaches one at a time, so that only one is in memory. The file has the same bytes as that of
 /// [`save_reaches`].
 pub struct ReachFile {
     path: PathBuf,
@@ -85,10 +86,11 @@ pub struct ReachFile {
 }
 
 impl ReachFile {
-    /// A file that ends in `.fgb`, of reaches on the cells of `grid`. Nothing is at its place until it is finished.
+    /// Begins a file of reaches on the cells of `grid`; the path must end in `.fgb`. The file appears at its path when
+    /// it is finished.
     ///
     /// # Errors
-    /// Another ending.
+    /// Returns an error if the path has another extension.
     pub fn new(path: impl Into<PathBuf>, grid: &Grid) -> Result<Self> {
         let path = path.into();
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb")) {
@@ -97,10 +99,10 @@ impl ReachFile {
         Ok(Self { path, grid: grid.clone(), rows: None })
     }
 
-    /// Takes the next one.
+    /// Writes the next reach.
     ///
     /// # Errors
-    /// If writing fails: reaches wait in a temporary file.
+    /// Returns an error if writing fails: the reaches are buffered in a temporary file.
     pub fn put(&mut self, reach: &ChannelReach) -> Result<()> {
         let said = Error::io(&self.path, "write");
         let place = Place::of(&self.grid);
@@ -114,10 +116,11 @@ impl ReachFile {
         put().map_err(said)
     }
 
-    /// Puts the file in place. Returns what could not be kept, in words, as [`save_features`].
+    /// Completes the file and moves it to its path. Returns warnings about what could not be stored, as
+    /// [`save_features`] does.
     ///
     /// # Errors
-    /// As [`atomic()`].
+    /// Returns the errors of [`atomic()`].
     pub fn finish(self) -> Result<Vec<String>> {
         let Self { path, grid, rows } = self;
         atomic(&path, |file| {
@@ -139,7 +142,7 @@ impl ReachFile {
     }
 }
 
-/// A reach as a line with its properties.
+/// Converts a reach to a line with its properties.
 fn reach_feature(reach: &ChannelReach) -> Feature {
     let count = |n| Property::Count(Some(n));
     let own = [
@@ -156,18 +159,19 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
     Feature { shape: Geometry::Line(line), properties: own.into() }
 }
 
-/// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
-/// and the outlet's `outlet_row` and `outlet_column` (null where there is none). Endings and answer as of [`save_features`].
+/// Writes lakes as polygons with holes for the islands, with the properties `id`, `level_m`, `area_m2`, `volume_m3`,
+/// `mean_depth_m`, `max_depth_m`, and the outlet's `outlet_row` and `outlet_column` (null without an outlet). The
+/// formats and the returned messages are those of [`save_features`].
 ///
 /// # Errors
-/// As [`save_features`].
+/// Returns the errors of [`save_features`].
 pub fn save_lakes(path: impl Into<FilePath>, lakes: &[Lake], grid: &Grid) -> Result<Vec<String>> {
     let feature =
         |lake: &Lake| Feature { shape: Geometry::Area(vec![lake.outline.clone()]), properties: lake_properties(lake) };
     save_all(&path.into(), lakes, feature, grid)
 }
 
-/// A lake's figures.
+/// Returns the properties of a lake.
 pub(super) fn lake_properties(lake: &Lake) -> Vec<(&'static str, Property)> {
     let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
     vec![
@@ -182,18 +186,21 @@ pub(super) fn lake_properties(lake: &Lake) -> Vec<(&'static str, Property)> {
     ]
 }
 
-/// Writes features of one kind; the ending picks the format, `.fgb` or `.geojson`. Returns what could not be kept, in words.
+/// Writes features of one kind in the format of the path's extension, `.fgb` or `.geojson`. Returns warnings about what
+/// could not be stored, in words.
 ///
-/// FlatGeobuf names the CRS in its header. RFC 7946 would have GeoJSON in WGS 84; we write the terrain's own coordinates,
-/// with the `crs` member of the format's first version (2008), which GDAL reads. Where there is no CRS it names a local one, in metres.
+/// FlatGeobuf names the CRS in its header. RFC 7946 requires WGS 84 for GeoJSON; this function writes the terrain's own
+/// coordinates, with the `crs` member of the format's first version (2008), which GDAL reads. Without a CRS the file
+/// names a local one, in metres.
 ///
 /// # Errors
-/// Another ending, a file that cannot be written.
+/// Returns an error for another extension, or if the file cannot be written.
 pub fn save_features(path: impl Into<FilePath>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
     write(&path.into(), features, features, grid)
 }
 
-/// Writes things as features. Where there is none the file still says what they would be: kind of shape and columns are a blank's.
+/// Writes items as features. If there are none, the file still declares the kind of shape and the columns, taken from
+/// the feature of a default item.
 fn save_all<T: Default>(
     path: &FilePath,
     things: &[T],
@@ -205,7 +212,7 @@ fn save_all<T: Default>(
     write(path, &features, if features.is_empty() { &blank } else { &features }, grid)
 }
 
-/// Writes features whose kind is that of `kinds`.
+/// Writes features; the kind of shape and the columns are those of `kinds`.
 fn write(path: &FilePath, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let name = name_of(path);
@@ -219,13 +226,13 @@ fn write(path: &FilePath, features: &[Feature], kinds: &[Feature], grid: &Grid) 
     Ok(unnamed(path, grid))
 }
 
-/// The name of a file's features.
+/// Returns the name of a file's collection of features: the file name without its extension.
 pub(super) fn name_of(path: &Path) -> String {
     path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 impl Geometry {
-    /// The shape's name in GeoJSON, and its coordinates.
+    /// Returns the shape's type in GeoJSON, and its coordinates.
     fn geojson(&self, place: &Place) -> (&'static str, Value) {
         match self {
             Self::Line(points) => {
@@ -251,7 +258,7 @@ impl Geometry {
     }
 }
 
-/// Features as objects of JSON.
+/// Writes features as a GeoJSON collection.
 fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
     let mut collection = Collection::begin(file, name, place)?;
     for Feature { shape, properties } in features {
@@ -261,20 +268,20 @@ fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Plac
     collection.end()
 }
 
-/// A feature as an object of JSON: the name of its shape, coordinates, properties.
+/// Formats a feature as a JSON object from its shape's type, coordinates and properties.
 pub fn feature_text(shape: &str, coordinates: &Value, properties: &[(&'static str, Property)]) -> String {
     format!("{FEATURE}{coordinates}{}", feature_end(shape, properties))
 }
 
-/// What stands before a feature's coordinates. Keys stand in alphabetical order, as in the objects of serde_json.
+/// The text before a feature's coordinates. Keys are in alphabetical order, as in the objects of serde_json.
 pub(super) const FEATURE: &str = r#"{"geometry":{"coordinates":"#;
 
-/// What stands after a feature's coordinates.
+/// Returns the text after a feature's coordinates.
 pub(super) fn feature_end(shape: &str, of: &[(&'static str, Property)]) -> String {
     format!(r#","type":"{shape}"}},"properties":{},"type":"Feature"}}"#, properties(of))
 }
 
-/// Properties as JSON has them.
+/// Converts properties to a JSON object.
 fn properties(of: &[(&'static str, Property)]) -> Value {
     let value = |property: &Property| match property {
         Property::Count(count) => json!(count),
@@ -285,18 +292,19 @@ fn properties(of: &[(&'static str, Property)]) -> Value {
     of.iter().map(|(name, property)| ((*name).to_string(), value(property))).collect::<Map<String, Value>>().into()
 }
 
-/// The system of coordinates that lie nowhere on Earth, in the words (WKT 1) that GDAL takes for a name. A file that named none would be
-/// taken for degrees.
+/// The coordinate system of a terrain without a position on Earth, as WKT 1, which GDAL accepts in place of a name.
+/// Without any name, the coordinates would be taken for degrees.
 const LOCAL: &str = r#"LOCAL_CS["metres, nowhere on Earth",UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]"#;
 
-/// A collection of GeoJSON, a feature to a line, so that the file can be read and compared as text. Features are written as they come.
+/// A writer of a GeoJSON collection with one feature per line, so that the file can be read and compared as text.
+/// Features are written one at a time.
 pub(super) struct Collection<W> {
     file: W,
     has_features: bool,
 }
 
 impl<W: Write> Collection<W> {
-    /// Begins a collection of that name, with coordinates as of `place`.
+    /// Begins a collection of this name, with the CRS of `place`.
     pub fn begin(mut file: W, name: &str, place: &Place) -> io::Result<Self> {
         writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
         let system = place.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
@@ -308,7 +316,7 @@ impl<W: Write> Collection<W> {
         Ok(Self { file, has_features: false })
     }
 
-    /// Begins the next feature: its text goes to what this gives.
+    /// Begins the next feature; its text must be written to the returned writer.
     pub fn feature(&mut self) -> io::Result<&mut W> {
         if std::mem::replace(&mut self.has_features, true) {
             self.file.write_all(b",\n")?;
@@ -316,7 +324,7 @@ impl<W: Write> Collection<W> {
         Ok(&mut self.file)
     }
 
-    /// Takes more of the last feature's text.
+    /// Returns the writer, for more text of the last feature.
     pub fn text(&mut self) -> &mut W {
         &mut self.file
     }
@@ -330,7 +338,7 @@ impl<W: Write> Collection<W> {
     }
 }
 
-/// Features in the order of the format's spatial index.
+/// Writes features to a FlatGeobuf, in the order of the format's spatial index.
 fn flatgeobuf(
     file: &mut impl Write,
     name: &str,
@@ -338,20 +346,21 @@ fn flatgeobuf(
     kinds: &[Feature],
     place: &Place,
 ) -> io::Result<()> {
-    // GDAL takes an index over nothing for a broken file.
+    // GDAL reports a file with an empty index as broken.
     let mut rows = Rows::new(name, kinds, place, !features.is_empty())?;
     features.iter().try_for_each(|feature| rows.put(feature, place))?;
     rows.write(file)
 }
 
-/// Whether a FlatGeobuf can be written: on the way it takes a passing file of the system's, and a browser has none.
+/// True if FlatGeobuf can be written: the writer needs a temporary file of the operating system, which a browser does
+/// not have.
 pub const WRITES_FLATGEOBUF: bool = !cfg!(target_family = "wasm");
 
-/// The rows of a FlatGeobuf to be, in a passing file.
+/// The rows of a FlatGeobuf that is being written, in a temporary file.
 struct Rows {
     writer: FgbWriter<'static>,
     columns: Vec<(&'static str, ColumnType)>,
-    /// Whether all areas of the file are of one part.
+    /// True if every area of the file is a single polygon.
     whole: bool,
 }
 
@@ -423,11 +432,11 @@ impl Rows {
     }
 }
 
-/// A shape in coordinates.
+/// A shape with the transform to map coordinates.
 struct Placed<'a> {
     shape: &'a Geometry,
     place: &'a Place,
-    /// Whether all areas of the file are of one part.
+    /// True if every area of the file is a single polygon.
     whole: bool,
 }
 
@@ -484,7 +493,7 @@ mod tests {
     use thalweg_core::terrain::{Cell, Terrain};
     use thalweg_render::products::{lakes::outline_lakes, streams::trace_streams};
 
-    /// A valley to the south with a lake that has an island.
+    /// A valley towards the south with a lake that has an island.
     fn world() -> (Terrain, Field<Height>, Field<f32>) {
         let mut terrain = Terrain::new(Grid::new([30, 15], 10.0).unwrap());
         for i in 0..30 {
@@ -519,7 +528,7 @@ mod tests {
         assert_eq!((&lake["properties"]["level_m"], &lake["properties"]["area_m2"]), (&json!(87.0), &json!(2400.0)));
         let rings = lake["geometry"]["coordinates"].as_array().unwrap();
         assert_eq!((lake["geometry"]["type"].as_str(), rings.len()), (Some("Polygon"), 2));
-        // Middles of sides: half cells east and south of the corner at 0, 0.
+        // The middles of cell sides: half cells east and south of the corner at 0, 0.
         assert!(rings[0].as_array().unwrap().contains(&json!([50.0, -105.0])), "{}", rings[0]);
         let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("rivers.geojson")).unwrap()).unwrap();
         let river = &json["features"][0]["properties"];
@@ -571,7 +580,7 @@ mod tests {
         assert_eq!(line["geometry"], json!({"type": "LineString", "coordinates": expected}));
         assert_eq!((&line["properties"]["downstream"], &line["properties"]["drop_m"]), (&json!(1), &json!(3.25)));
         assert_eq!(found["features"][1]["properties"]["downstream"], json!(null));
-        // Without a system of its own the north-west corner is at 0, 0.
+        // Without a CRS, the north-western corner is at 0, 0.
         save_reaches(&path, &two(), &Grid::new([3, 2], 10.0).unwrap()).unwrap();
         let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(found["features"][0]["geometry"]["coordinates"], json!([[5.0, -5.0], [15.0, -15.0]]));
@@ -599,11 +608,11 @@ mod tests {
         }
         seen.sort();
         assert_eq!(seen, [(0, Some("1".to_string())), (1, None)]);
-        // The same bytes each time, and none is a file too.
+        // The bytes are the same each time; a file without reaches is valid too.
         let first = std::fs::read(&path).unwrap();
         save_reaches(&path, &two(), &grid).unwrap();
         assert_eq!(first, std::fs::read(&path).unwrap());
-        // As they come, the bytes are the same.
+        // The bytes of reaches written one at a time are the same.
         let one_by_one = folder.path().join("b/a.fgb");
         std::fs::create_dir(folder.path().join("b")).unwrap();
         for reaches in [two(), Vec::new()] {

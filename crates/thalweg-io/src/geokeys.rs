@@ -1,26 +1,27 @@
-//! GeoTIFF's tags: from and to a [`Georeference`], and what their keys hold (OGC GeoTIFF 1.1, 2019).
+//! GeoTIFF tags: conversion from and to a [`Georeference`], and access to the values of their keys (OGC GeoTIFF 1.1,
+//! 2019).
 
 use thalweg_core::Georeference;
 use thalweg_core::terrain::grid::PixelIs;
 
-/// The geo tags as they stand in a file; empty where a tag is missing.
+/// The georeferencing tags of a file; empty where a tag is missing.
 #[derive(Debug, Default)]
 pub struct Tags {
-    /// 33550: width and height of a pixel, and a vertical scale.
+    /// ModelPixelScale (33550): width and height of a pixel, and a vertical scale.
     pub pixel_scale: Vec<f64>,
-    /// 33922: pixel (column, row, 0) and its coordinates (x, y, z).
+    /// ModelTiepoint (33922): pixel (column, row, 0) and its coordinates (x, y, z).
     pub tiepoints: Vec<f64>,
-    /// 34264: the 4 × 4 matrix from (column, row, 0, 1) to coordinates.
+    /// ModelTransformation (34264): the 4 × 4 matrix from (column, row, 0, 1) to coordinates.
     pub matrix: Vec<f64>,
-    /// 34735.
+    /// GeoKeyDirectory (34735).
     pub keys: Vec<u16>,
-    /// 34736.
+    /// GeoDoubleParams (34736).
     pub doubles: Vec<f64>,
-    /// 34737.
+    /// GeoAsciiParams (34737).
     pub ascii: String,
 }
 
-/// Keys of the directory in tag 34735.
+/// The keys of the directory in tag 34735.
 pub mod key {
     /// GTModelTypeGeoKey: projected, geographic or geocentric.
     pub const MODEL_TYPE: u16 = 1024;
@@ -38,20 +39,20 @@ pub mod key {
     pub const VERTICAL: u16 = 4096;
     /// VerticalUnitsGeoKey: EPSG code of the unit of heights.
     pub const VERTICAL_UNITS: u16 = 4099;
-    /// Keys that speak of heights.
+    /// The keys about heights.
     pub const OF_HEIGHTS: std::ops::RangeInclusive<u16> = VERTICAL..=VERTICAL_UNITS;
 }
 
-/// The tag that a key's text stands in.
+/// The tag that stores the keys' texts.
 const ASCII: u16 = 34737;
 
-/// The tag that a key's number stands in.
+/// The tag that stores the keys' floating-point numbers.
 const DOUBLES: u16 = 34736;
 
-/// The georeference that a file's tags speak of; `None` if there is none of them.
+/// Converts the tags of a file to a georeference; `None` if it has none of them.
 ///
 /// # Errors
-/// Ground control points in place of a transform; numbers that are not finite.
+/// Returns an error if the file has ground control points instead of a transform, or numbers that are not finite.
 pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
     let mut georeference = Georeference {
         transform: None,
@@ -80,7 +81,7 @@ pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
     Ok((georeference != Georeference::default()).then_some(georeference))
 }
 
-/// The tags that say what a georeference says.
+/// Converts a georeference to tags.
 pub fn to_tags(georeference: &Georeference) -> Tags {
     let mut tags = Tags {
         keys: georeference.keys.clone(),
@@ -88,7 +89,8 @@ pub fn to_tags(georeference: &Georeference) -> Tags {
         ascii: georeference.ascii.clone(),
         ..Tags::default()
     };
-    // Area is what a file without keys is taken for; keys without a CRS look like a local CRS to GDAL.
+    // A file without keys is taken as area, so keys are needed for points only. GDAL would read keys without a CRS as a
+    // local CRS.
     if tags.keys.is_empty() && georeference.pixel == PixelIs::Point {
         tags.keys = vec![1, 1, 0, 1, key::RASTER_TYPE, 0, 1, 2];
     }
@@ -104,8 +106,8 @@ pub fn to_tags(georeference: &Georeference) -> Tags {
     tags
 }
 
-/// A transform between pixel corners (ours) and what the file's coordinates name: where that is the pixels' centres,
-/// `by` of a pixel further.
+/// Converts a transform between pixel corners (used in this library) and the coordinates of the file: if these refer to
+/// pixel centres, the origin is shifted by `by` pixels.
 fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
     match pixel {
         PixelIs::Area => t,
@@ -113,18 +115,19 @@ fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
     }
 }
 
-/// The value of a key that stands in the key directory itself.
+/// Returns the value of a key that is stored in the key directory itself.
 pub fn short(georeference: &Georeference, key: u16) -> Option<u16> {
     entries(georeference).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
 }
 
-/// The number of a key that stands among the doubles.
+/// Returns the number of a key that is stored in GeoDoubleParams.
 pub fn double(georeference: &Georeference, key: u16) -> Option<f64> {
     let entry = entries(georeference).find(|entry| entry[0] == key && entry[1] == DOUBLES)?;
     georeference.doubles.get(usize::from(entry[3])).copied()
 }
 
-/// The texts of the keys that `wanted` picks, one after the other; of texts that no key points at, all.
+/// Returns the texts of the keys selected by `wanted`, joined by spaces. If no key refers to the texts, all text is
+/// returned for the key of the model type.
 pub fn words(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> String {
     let ascii = georeference.ascii.as_str();
     let texts: Vec<_> = entries(georeference).filter(|entry| entry[1] == ASCII).collect();
@@ -136,15 +139,16 @@ pub fn words(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> Strin
     parts.map(|text| text.trim_end_matches('|')).collect::<Vec<_>>().join(" ")
 }
 
-/// Keys: name, where it stands (0: right here), count, value or position.
+/// Iterates over the keys: key, location (0: in this entry), count, value or position.
 fn entries(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
     georeference.keys.as_chunks::<4>().0.iter().skip(1)
 }
 
-/// Refuses rows that do not run from north to south, or columns not from west to east, with advice.
+/// Rejects rows that do not run from north to south, or columns that do not run from west to east, with advice how to
+/// convert the file.
 ///
 /// # Errors
-/// Cells that are rotated or mirrored.
+/// Returns an error if the cells are rotated or mirrored.
 pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
     let advice = "north-up cells are needed: make them so with `gdalwarp -tr CELL CELL`";
     match georeference.transform {
@@ -158,13 +162,14 @@ pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
     }
 }
 
-/// Side of a square cell in CRS units; `None` without a transform.
+/// Returns the side of a square cell in CRS units; `None` without a transform.
 ///
 /// # Errors
-/// Cells that are not square.
+/// Returns an error if the cells are not square.
 pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
     match georeference.transform {
-        // Files that tell the same width twice with fewer digits still differ by less than a cell over 10 000 cells.
+        // Some files store the same width twice with different numbers of digits; the tolerance is less than one cell
+        // over 10 000 cells.
         Some([_, a, _, _, _, e]) if (a + e).abs() > 1e-4 * a => Err(format!(
             "has cells of {a} × {} that are not square; square cells are needed: make them so with `gdalwarp -tr CELL CELL`",
             -e
@@ -173,23 +178,24 @@ pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
     }
 }
 
-/// Whether there is a CRS at all.
+/// Returns true if there is a CRS.
 pub fn has_crs(georeference: &Georeference) -> bool {
     short(georeference, key::MODEL_TYPE).is_some()
 }
 
-/// WGS 84 in degrees, pixels as points: what an SRTM tile is.
+/// Makes a georeference of WGS 84 in degrees with pixels as points, as for an SRTM tile.
 pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
     let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, 2048, 0, 1, 4326];
     Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
 }
 
-/// A projected system by its code, pixels as areas.
+/// Makes a georeference of a projected CRS from its EPSG code, with pixels as areas.
 pub fn projected_crs(epsg: u16, transform: [f64; 6]) -> Georeference {
     Georeference { transform: Some(transform), ..of_code(epsg, false) }
 }
 
-/// A system by its code, of degrees or projected, pixels as areas, without a transform.
+/// Makes a georeference of a geographic or projected CRS from its EPSG code, with pixels as areas and without a
+/// transform.
 pub fn of_code(epsg: u16, is_geographic: bool) -> Georeference {
     let (model, name) = if is_geographic { (2, key::GEOGRAPHIC) } else { (1, key::PROJECTED) };
     let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, model, key::RASTER_TYPE, 0, 1, 1, name, 0, 1, epsg];

@@ -1,7 +1,8 @@
-//! GeoPackage: lines and areas of several kinds in one file, as GIS keeps them.
+//! GeoPackage: several layers of points, lines and areas in one file for GIS.
 //!
-//! Open Geospatial Consortium, 12-128r19, GeoPackage Encoding Standard 1.4 (2024): a database of SQLite with tables that say what is in it,
-//! and shapes as well-known binary behind a short head. Taken from GeoJSON as [`features`](super::features) writes it.
+//! Open Geospatial Consortium, 12-128r19, GeoPackage Encoding Standard 1.4 (2024): a SQLite database with tables that
+//! describe its content, and shapes as well-known binary with a short header. The layers are converted from GeoJSON as
+//! written by [`features`](super::features).
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +15,7 @@ use super::{FilePath, atomic};
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
 
-/// What a file must say first: that it is a GeoPackage, and of which edition.
+/// The pragmas that mark the file as a GeoPackage of this version.
 const MARKS: &str = "PRAGMA application_id = 1196444487; PRAGMA user_version = 10400;";
 
 /// The tables that every GeoPackage has.
@@ -29,22 +30,23 @@ INSERT INTO gpkg_spatial_ref_sys VALUES ('undefined Cartesian', -1, 'NONE', -1, 
   ('WGS 84', 4326, 'EPSG', 4326, 'GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],PRIMEM[\"Greenwich\",0],\
 UNIT[\"degree\",0.0174532925199433]]', NULL);";
 
-/// When nothing says when: the same features make the same bytes.
+/// The time of the last change, a constant, so that the same features make the same bytes.
 const CHANGED: &str = "1970-01-01T00:00:00.000Z";
 
-/// A GeoPackage on its way.
+/// A GeoPackage that is being written.
 pub struct GeoPackage {
     path: FilePath,
     connection: Connection,
-    /// The code of the coordinate system; −1 where coordinates are metres nowhere on Earth.
+    /// The EPSG code of the coordinate system; −1 for coordinates in metres without a position on Earth.
     system: i64,
 }
 
 impl GeoPackage {
-    /// One without layers, to be saved at `path`, of the system that has the EPSG code, or of none.
+    /// Makes a GeoPackage without layers, to be saved at `path`, with the coordinate system of this EPSG code or
+    /// without one.
     ///
     /// # Errors
-    /// What SQLite refuses: memory.
+    /// Returns an error of SQLite, for example if there is no memory.
     pub fn new(path: impl Into<FilePath>, epsg: Option<u16>) -> Result<Self> {
         let (path, system) = (path.into(), epsg.map_or(-1, i64::from));
         let begun = || -> rusqlite::Result<Connection> {
@@ -52,7 +54,7 @@ impl GeoPackage {
             connection.execute_batch(MARKS)?;
             connection.execute_batch(TABLES)?;
             if let Some(code) = epsg.filter(|code| *code != 4326) {
-                // Readers know a system by its code; what a text says besides they do not ask.
+                // Readers identify a system by its code, so the definition is not filled in.
                 let row = params![format!("EPSG:{code}"), code, "EPSG", code, "undefined"];
                 connection.execute("INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)", row)?;
             }
@@ -62,10 +64,12 @@ impl GeoPackage {
         Ok(Self { path, connection, system })
     }
 
-    /// Adds a layer: the features of a collection of GeoJSON, all points, all lines or all areas. Lists among properties are left out.
+    /// Adds a layer: the features of a GeoJSON collection, which must be all points, all lines or all areas. Lists
+    /// among the properties are omitted.
     ///
     /// # Errors
-    /// What is no such collection, with the layer's name; a name that is there already.
+    /// Returns an error with the layer's name if `collection` is not such a collection, or if there is a layer of this
+    /// name already.
     pub fn put(&mut self, name: &str, collection: &Value) -> Result<()> {
         let wrong = |what: &str| Error::file(&self.path, format!("layer {}: {what}", names::short(name)));
         let features = collection["features"].as_array().ok_or_else(|| wrong("is no collection of features"))?;
@@ -78,10 +82,10 @@ impl GeoPackage {
         write(&mut self.connection, name, &rows, &columns, self.system).map_err(refused(&self.path))
     }
 
-    /// Puts the file in place.
+    /// Writes the file.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Returns an error of SQLite or of the operating system.
     pub fn save(self) -> Result<()> {
         let Self { path, mut connection, .. } = self;
         let bytes = connection.serialize("main").map_err(refused(&path))?;
@@ -93,7 +97,7 @@ fn refused(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
     move |error| Error::file(path, format!("is not written: {error}"))
 }
 
-/// A feature on its way into a table.
+/// A feature that is being converted to a row of a table.
 struct Row<'a> {
     shape: Shape,
     properties: &'a serde_json::Map<String, Value>,
@@ -106,7 +110,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What a shape is, with the number that well-known binary has for it; areas always as several, so that a table holds one kind.
+/// The type of a shape, with its number in well-known binary. Areas are always multipolygons, so that a table has one
+/// type.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Point = 1,
@@ -124,15 +129,15 @@ impl Kind {
     }
 }
 
-/// Points of rings of parts.
+/// The points of the rings of the parts of a shape.
 type Parts<P> = Vec<Vec<Vec<P>>>;
 
-/// A shape as polygons' rings, or one line, or one point.
+/// The parts of a shape: polygons with their rings, or one line, or one point.
 struct Shape {
     kind: Kind,
-    /// Whether points have heights.
+    /// True if the points have heights.
     has_z: bool,
-    /// x, y, and z if it has heights.
+    /// x, y, and z if the points have heights.
     parts: Parts<[f64; 3]>,
 }
 
@@ -155,17 +160,17 @@ impl Shape {
         Some(Self { kind, has_z, parts })
     }
 
-    /// West, south, east, north.
+    /// Returns the bounds: west, south, east, north.
     fn bounds(&self) -> [f64; 4] {
         let none = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
         let points = self.parts.iter().flatten().flatten();
         points.fold(none, |[w, s, e, n], [x, y, _]| [w.min(*x), s.min(*y), e.max(*x), n.max(*y)])
     }
 
-    /// The head of 2.1.3.1 of the standard, and well-known binary.
+    /// Returns the header of section 2.1.3.1 of the standard, followed by well-known binary.
     fn bytes(&self, system: i64) -> Vec<u8> {
         let [west, south, east, north] = self.bounds();
-        // Least byte first, with an envelope of x and y.
+        // Flags: little-endian, with an envelope of x and y.
         let mut bytes = vec![b'G', b'P', 0, 0b11];
         bytes.extend((system as i32).to_le_bytes());
         [west, east, south, north].iter().for_each(|x| bytes.extend(x.to_le_bytes()));
@@ -200,7 +205,7 @@ impl Shape {
     }
 }
 
-/// A point, and whether it has a height.
+/// Reads a point; true if it has a height.
 fn point(at: &Value) -> Option<(bool, [f64; 3])> {
     match at.as_array()?.as_slice() {
         [x, y] => Some((false, [x.as_f64()?, y.as_f64()?, 0.0])),
@@ -209,7 +214,8 @@ fn point(at: &Value) -> Option<(bool, [f64; 3])> {
     }
 }
 
-/// Names of columns with the types of SQLite that hold all their values, in the order in which they come.
+/// Returns the names of the columns in the order of their first appearance, each with the SQLite type that can store
+/// all its values.
 fn columns(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
     let mut columns: Vec<(String, &'static str)> = Vec::new();
     for (name, value) in rows.iter().flat_map(|row| row.properties) {
@@ -226,11 +232,11 @@ fn columns(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
             Some((_, known)) => *known = joined(known, kind),
         }
     }
-    // Of a column without any value nothing is known; numbers of things are what may be missing.
+    // The type of a column without any value is unknown; optional values are usually numbers of items.
     columns.into_iter().map(|(name, kind)| (name, if kind.is_empty() { "INTEGER" } else { kind })).collect()
 }
 
-/// The type that holds what either does.
+/// Returns the type that can store the values of both types.
 fn joined(a: &'static str, b: &'static str) -> &'static str {
     match (a, b) {
         (a, b) if a == b || b.is_empty() => a,
@@ -240,7 +246,7 @@ fn joined(a: &'static str, b: &'static str) -> &'static str {
     }
 }
 
-/// A name between the marks that SQL has for it.
+/// Quotes a name for SQL.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -254,7 +260,7 @@ fn write(
 ) -> rusqlite::Result<()> {
     let kind = rows.first().map_or("GEOMETRY", |row| row.shape.kind.word());
     let has_z = rows.iter().any(|row| row.shape.has_z);
-    // `id` of ours is a column like others; the table's own key has a name that is none of ours.
+    // The property `id` is a column like the others; the primary key of the table has a name that no property has.
     let own: String = columns.iter().map(|(name, kind)| format!(", {} {kind}", quoted(name))).collect();
     let transaction = connection.transaction()?;
     transaction.execute_batch(&format!(
@@ -282,7 +288,7 @@ fn write(
     transaction.commit()
 }
 
-/// A property as its column holds it.
+/// Converts a property to the value that its column stores.
 fn cell(value: Option<&Value>, kind: &str) -> Cell {
     match value {
         Some(Value::Bool(truth)) => Cell::Integer(i64::from(*truth)),

@@ -1,5 +1,5 @@
-//! [`HeightReading`]: what a file's samples are as heights. What stands for no data is found over the whole file; samples become heights
-//! piece by piece, so that a file may be larger than memory.
+//! [`HeightReading`]: converts a file's samples to heights. The value that stands for no data is determined from the
+//! whole file; the samples are then converted piece by piece, so that a file may be larger than memory.
 
 use std::ops::Range;
 
@@ -11,39 +11,41 @@ use super::{Raster, SampleType, Sidecar, Unit};
 use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::{Cell, Height};
 
-/// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
+/// The heights of the lowest and highest code of a file without a scale, in metres, if nothing else is known.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 
-/// What a file does not say itself.
+/// Properties that the file itself does not specify, or that override it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadOptions {
-    /// Metres of the lowest and highest code of u8 and u16 samples (PNG, R16), of 0 and 1 in a floating-point file; in rising order,
-    /// −16 000 to 16 000. `None` leaves it to the file and its sidecar, and for codes then to [`DEFAULT_HEIGHT`].
+    /// The metres of the lowest and the highest code of u8 and u16 samples (PNG, R16), or of 0 and 1 in a
+    /// floating-point file; ascending, −16 000 to 16 000. `None` uses the file and its sidecar, or [`DEFAULT_HEIGHT`]
+    /// if these do not specify them.
     pub height: Option<[f64; 2]>,
-    /// Side of a cell in metres, 0.001 to 100 000, in place of what the file says.
+    /// The side of a cell in metres, 0.001 to 100 000; overrides the file.
     pub cell_size: Option<f64>,
-    /// Takes ±infinity for no data; it is an error otherwise.
+    /// Reads ±infinity as no data; otherwise it is an error.
     pub infinite_is_nodata: bool,
-    /// Smooths away the terraces of heights stored in few steps ([`deterrace`](super::deterrace)).
+    /// Removes the terraces of heights that are stored in coarse steps ([`deterrace`](super::deterrace)).
     pub deterrace: bool,
-    /// The unit of coordinates and heights, in place of what the file says. Degrees stay degrees.
+    /// The unit of coordinates and heights; overrides the file. Degrees stay degrees.
     pub unit: Option<Unit>,
 }
 
-/// What stands for no data in many files without being declared.
+/// Values that many files use for no data without declaring it.
 const USUAL: [f64; 3] = [-9999.0, -32768.0, -32767.0];
 
-/// A sample of so great a magnitude is no height.
+/// A sample of a greater magnitude than this is not a height.
 const HUGE: f64 = 1e38;
 
-/// How far below all other heights a usual stand-in must lie to be taken for one: no land falls a kilometre at once to just this number.
+/// The least distance in metres of such an undeclared value below all other heights for it to be read as no data: no
+/// terrain drops by a kilometre to exactly this number.
 const FAR: f64 = 1000.0;
 
-/// The first cell of a kind in a file's row-major order, and its sample; `None` where there is none of that kind.
+/// The first cell of some kind in a file's row-major order, and its sample; `None` if there is none of that kind.
 pub type FirstSample = Option<(Cell, f64)>;
 
-/// A sample as its bits: JSON knows no infinite numbers.
+/// Serializes a sample as its bits, because JSON has no infinite numbers.
 mod first_sample {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -60,26 +62,27 @@ mod first_sample {
     }
 }
 
-/// What is seen of samples, as they stand in the file, while it is not known yet what they mean. Parts of a file are looked at one by one
-/// and [merged](Self::merge).
+/// Statistics of samples as they are stored in the file, before their meaning is known. Parts of a file are examined
+/// one by one and [merged](Self::merge).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SampleLook {
-    /// Samples in all.
+    /// The number of samples.
     pub cells: u64,
-    /// How many a mask leaves out.
+    /// The number of samples that a mask excludes.
     pub masked: u64,
-    /// How many are no number, infinite, or declared as no data, and not masked.
+    /// The number of samples that are NaN, infinite, or declared as no data, and not masked.
     pub missing: u64,
-    /// The first of those that are infinite and not declared.
+    /// The first sample that is infinite and not declared as no data.
     #[serde(with = "first_sample")]
     pub infinite: FirstSample,
-    /// The least of all others that are no usual stand-in; `None` where there are none.
+    /// The least of all other samples that are not one of the usual no-data values; `None` if there are none.
     pub plain: Option<f64>,
-    /// The first of the same that lies outside 0 to 1.
+    /// The first of these samples that is outside 0 to 1.
     #[serde(with = "first_sample")]
     pub outside: FirstSample,
-    /// The usual stand-ins: those of −9999, of −32768, of −32767, then those beyond ±10³⁸. None is looked for among u8 and u16.
+    /// The usual no-data values: −9999, −32768, −32767, and values beyond ±10³⁸. They are not looked for in u8 and u16
+    /// samples.
     pub usual: [StandIns; 4],
 }
 
@@ -87,17 +90,17 @@ pub struct SampleLook {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StandIns {
-    /// How many there are.
+    /// The number of such samples.
     pub cells: u64,
     /// The first of them.
     #[serde(with = "first_sample")]
     pub first: FirstSample,
-    /// The least of them; `None` where there are none.
+    /// The least of them; `None` if there are none.
     pub least: Option<f64>,
 }
 
 impl SampleLook {
-    /// What is seen of two parts of a file, in either order.
+    /// Merges the statistics of two parts of a file, in either order.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let usual = |k: usize| {
@@ -115,7 +118,7 @@ impl SampleLook {
         }
     }
 
-    /// The value that stands for no data, though nothing declares it.
+    /// Returns the undeclared value that stands for no data; `None` if there is none.
     fn stand_in(&self) -> Option<f64> {
         let huge = self.usual[USUAL.len()].least;
         let found = self.usual.iter().filter_map(|usual| usual.least).min_by(f64::total_cmp)?;
@@ -132,26 +135,27 @@ fn lesser(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().min_by(f64::total_cmp)
 }
 
-/// How a file's samples become heights.
+/// The conversion of a file's samples to heights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeightReading {
     kind: SampleType,
-    /// The value that stands for no data: what the file declares, and what was found.
+    /// The value that the file declares as no data; the field after it is the value that was found.
     declared: Option<f64>,
     stand_in: Option<f64>,
     infinite_is_nodata: bool,
-    /// The metres of the lowest and highest code, or of 0 and 1, that were asked for; those of the sidecar.
+    /// The requested metres of the lowest and highest code, or of 0 and 1; the field after it is the range of the
+    /// sidecar.
     asked: Option<[f64; 2]>,
     beside: Option<[f64; 2]>,
-    /// Whether the file says itself what its samples mean.
+    /// True if the file itself specifies what its samples mean.
     scaled: bool,
-    /// Factor and offset from sample to metres.
+    /// The factor and offset from sample to metres.
     scale: [f64; 2],
 }
 
 impl HeightReading {
-    /// Of a file with this head; its samples are not looked at yet. Nothing but [`HeightReading::look`] is right before
-    /// [`HeightReading::settle`].
+    /// Makes the conversion for a file with this head, before its samples are examined. Only [`HeightReading::look`]
+    /// may be used before [`HeightReading::settle`].
     pub fn of(head: &Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Self {
         Self {
             kind: head.samples.kind(),
@@ -165,15 +169,17 @@ impl HeightReading {
         }
     }
 
-    /// The sample that stands for no data: what the file declares, or what was found; `None` where there is neither.
+    /// Returns the sample that stands for no data: that declared by the file, or that found; `None` if there is
+    /// neither.
     pub fn nodata(&self) -> Option<f64> {
         self.declared.or(self.stand_in)
     }
 
-    /// Looks at a piece of the file whose first sample is the cell `start`.
+    /// Examines a piece of the file whose first sample is the cell `start`.
     pub fn look(&self, piece: &Raster, start: Cell) -> SampleLook {
         let cols = piece.size[1].max(1);
         let whole = self.kind.full().is_some();
+        // Classifies a sample: masked, missing, a usual no-data value, or any other value.
         let see = |look: &mut SampleLook, k: usize, sample: f64| {
             look.cells += 1;
             if piece.is_masked(k) {
@@ -215,12 +221,12 @@ impl HeightReading {
         parts.reduce(SampleLook::default, SampleLook::merge)
     }
 
-    /// Settles, by what was seen of the whole file, what stands for no data and how samples become metres; with it comes what is to be
-    /// said of it.
-    /// The error is the problem in words.
+    /// Determines, from the statistics of the whole file, which value stands for no data and how samples become metres.
+    /// Returns the complete conversion and warnings. The error is the problem in words.
     ///
     /// # Errors
-    /// Infinities that were not allowed, a file without any data, a height range for samples that are metres already.
+    /// Returns an error if there are infinities that are not allowed, if the file has no data, or if a height range is
+    /// given for samples that are metres already.
     pub fn settle(mut self, look: &SampleLook) -> Result<(Self, Vec<String>), String> {
         let mut warnings = Vec::new();
         if let Some((cell, value)) = look.infinite.filter(|_| !self.infinite_is_nodata) {
@@ -243,7 +249,7 @@ impl HeightReading {
         Ok((self, warnings))
     }
 
-    /// Factor and offset from sample to metres.
+    /// Returns the factor and offset from sample to metres.
     fn scale_of(&self, look: &SampleLook, warnings: &mut Vec<String>) -> Result<[f64; 2], String> {
         let kind = self.kind;
         if let Some(full) = kind.full().filter(|_| !self.scaled || self.asked.is_some()) {
@@ -281,22 +287,22 @@ impl HeightReading {
         }
     }
 
-    /// Whether there is no data in sample number `k` of a piece, counted row by row from 0.
+    /// Returns true if there is no data in sample number `k` of a piece, counted row by row from 0.
     pub fn is_missing(&self, piece: &Raster, k: usize) -> bool {
         piece.is_masked(k) || self.says_nothing(piece.samples.get(k))
     }
 
-    /// Whether a sample stands for no data.
+    /// Returns true if a sample stands for no data.
     #[inline(always)]
     fn says_nothing(&self, sample: f64) -> bool {
         !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
     }
 
-    /// The heights of a piece whose first sample is the cell `start`, one a sample, row by row; [`NO_HEIGHT`] units
-    /// where there is no data. The error is the problem in words.
+    /// Converts a piece whose first sample is the cell `start` to heights, one per sample, row by row; cells without
+    /// data are [`NO_HEIGHT`] units. The error is the problem in words.
     ///
     /// # Errors
-    /// As [`HeightReading::check`].
+    /// Returns the errors of [`HeightReading::check`].
     pub fn heights(&self, piece: &Raster, start: Cell) -> Result<Vec<Height>, String> {
         let mut heights = vec![Height(NO_HEIGHT); piece.samples.len()];
         let parts = heights.par_chunks_mut(STRETCH).zip(stretches(piece.samples.len()));
@@ -312,14 +318,14 @@ impl HeightReading {
             }
             is_right
         });
-        // Which cell it is that is wrong is looked for when one is.
+        // The invalid cell is searched for only if there is one.
         if !is_right.reduce(|| true, |a, b| a && b) {
             self.check(piece, start)?;
         }
         Ok(heights)
     }
 
-    /// The height of sample number `k` of a piece, kept within −16 000 to 16 000 m; `None` where there is no data.
+    /// Returns the height of sample number `k` of a piece, clamped to −16 000 to 16 000 m; `None` if there is no data.
     pub fn height(&self, piece: &Raster, k: usize) -> Option<Height> {
         (!self.is_missing(piece, k)).then(|| Height::saturating(self.metres(piece.samples.get(k))))
     }
@@ -327,7 +333,7 @@ impl HeightReading {
     /// Checks the heights of a piece whose first sample is the cell `start`. The error is the problem in words.
     ///
     /// # Errors
-    /// A height outside −16 000 to 16 000 m, with its cell.
+    /// Returns an error that names the cell if a height is outside −16 000 to 16 000 m.
     pub fn check(&self, piece: &Raster, start: Cell) -> Result<(), String> {
         let cols = piece.size[1].max(1);
         let metres = |k: usize| self.metres(piece.samples.get(k));
@@ -341,18 +347,18 @@ impl HeightReading {
         }
     }
 
-    /// What a sample is in metres.
+    /// Converts a sample to metres.
     pub fn metres(&self, sample: f64) -> f64 {
         sample * self.scale[0] + self.scale[1]
     }
 
-    /// Metres from one code to the next; in a floating-point file metres to 1.
+    /// Returns the metres from one code to the next; in a floating-point file, the metres per unit.
     pub fn step(&self) -> f64 {
         self.scale[0].abs()
     }
 
     fn is_declared(&self, sample: f64) -> bool {
-        // A tag in decimal may be a little beside the f32 that it means.
+        // The tag is a decimal number that may differ slightly from the f32 that it stands for.
         let single = self.kind == SampleType::F32;
         let same = |nodata: f64| sample == nodata || (single && sample as f32 == nodata as f32);
         self.declared.is_some_and(same)
@@ -363,15 +369,15 @@ impl HeightReading {
     }
 }
 
-/// Samples that one task looks at.
+/// The number of samples that one task examines.
 const STRETCH: usize = 1 << 14;
 
-/// The numbers of so many samples, stretch by stretch.
+/// Divides the indices of the samples into ranges of [`STRETCH`].
 fn stretches(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
     (0..samples.div_ceil(STRETCH)).into_par_iter().map(move |n| n * STRETCH..samples.min((n + 1) * STRETCH))
 }
 
-/// Which of the usual stand-ins a sample is, if it is one.
+/// Returns the index of the usual no-data value that a sample is; `None` if it is none.
 fn usual(sample: f64) -> Option<usize> {
     let named = USUAL.iter().position(|usual| *usual == sample);
     named.or_else(|| (sample.abs() > HUGE).then_some(USUAL.len()))
@@ -386,7 +392,7 @@ mod tests {
     #[test]
     fn heights_of_a_piece_are_those_of_its_samples() {
         let key = Key::new(5, "heights");
-        // More than a stretch, and not a whole number of them.
+        // More than one stretch, and not a whole number of stretches.
         let size = [211, 157];
         let count = size[0] * size[1];
         let draw = |part: u64, k: usize| key.and(part).and(k as u64).unit();
@@ -408,7 +414,7 @@ mod tests {
         for (k, height) in heights.into_iter().enumerate() {
             assert_eq!(height, reading.height(&raster, k).unwrap_or(Height(NO_HEIGHT)), "sample {k}");
         }
-        // One that no height can be is named with its cell, if it is not masked.
+        // A sample that is not a valid height is reported with its cell, unless it is masked.
         for masked in [true, false] {
             let Samples::F32(samples) = &mut raster.samples else { unreachable!() };
             samples[157 * 3 + 4] = 99_999.0;

@@ -1,11 +1,11 @@
-//! SRTM tiles (`N34W118.hgt`): big-endian i16 metres, 1201² or 3601² samples over one degree, void −32768.
+//! SRTM tiles (`N34W118.hgt`): big-endian i16 metres, 1201² or 3601² samples over one degree; −32768 is no data.
 
 use std::path::Path;
 
 use super::{Raster, SampleType, Samples, geokeys};
 use thalweg_core::MapPoint;
 
-/// Reads a tile; [`place`] then says where it lies.
+/// Reads a tile; [`place`] then sets its position.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let count = bytes.len() / 2;
     let side = count.isqrt();
@@ -18,11 +18,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     Ok(raster)
 }
 
-/// Gives the tile the transform that its name tells: the latitude and longitude of its south-west sample.
+/// Sets the tile's transform from its name, which gives the latitude and longitude of its south-western sample.
 pub(super) fn place(raster: &mut Raster, path: &Path) {
     let name = path.file_stem().map(|name| name.to_string_lossy().to_ascii_uppercase()).unwrap_or_default();
     let step = 1.0 / (raster.size[0] as f64 - 1.0);
-    // Samples are points: the first corner lies half a step outside.
+    // Samples are points: the corner of the first pixel is half a step outside.
     let transform =
         corner(&name).map(|MapPoint { x, y }| [x - 0.5 * step, step, 0.0, y + 1.0 + 0.5 * step, 0.0, -step]);
     raster.georeference = Some(geokeys::wgs84_points(transform));
@@ -31,7 +31,7 @@ pub(super) fn place(raster: &mut Raster, path: &Path) {
     }
 }
 
-/// Longitude and latitude of the south-west sample.
+/// Parses the longitude and latitude of the south-western sample from the name.
 fn corner(name: &str) -> Option<MapPoint> {
     let number = |range, positive, negative: char| -> Option<f64> {
         let part: &str = name.get(range)?;

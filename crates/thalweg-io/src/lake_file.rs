@@ -1,4 +1,4 @@
-//! [`LakeFile`]: lakes as GeoJSON, written as they come.
+//! [`LakeFile`]: lakes as GeoJSON, written one at a time.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,33 +8,34 @@ use super::place::Place;
 use thalweg_core::terrain::Lake;
 use thalweg_core::{Cell, Error, Grid, Result};
 
-/// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in
-/// GeoJSON.
+/// Writes lakes one at a time, and their outlines in pieces, so that no outline is in memory as a whole. The file has
+/// the same bytes as the GeoJSON of [`save_lakes`](super::features::save_lakes).
 pub struct LakeFile<'a> {
     collection: Collection<&'a mut dyn Write>,
     path: PathBuf,
     place: Place,
-    /// What ends the lake that is being written.
+    /// The text that ends the current lake.
     end: Option<String>,
-    /// Whether a line of its outline is open, and whether the outline has one.
+    /// True if the outline has a line, which is still open.
     line: bool,
 }
 
 impl<'a> LakeFile<'a> {
-    /// Begins on the cells of `grid`, in `file`, which is to be at `path`: that names the collection.
+    /// Begins the lakes on the cells of `grid`, written to `file`. `path` is the final path, which gives the collection
+    /// its name.
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
         let place = Place::of(grid);
         let collection = Collection::begin(file, &name_of(path), &place).map_err(Error::io(path, "write"))?;
         Ok(Self { collection, path: path.to_path_buf(), place, end: None, line: false })
     }
 
-    /// Takes the next lake's figures; its outline, if any is to come, comes by [`LakeFile::shore`].
+    /// Begins the next lake with its properties. Its outline, if it has one, is then passed to [`LakeFile::shore`].
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn lake(&mut self, lake: &Lake) -> Result<()> {
         let mut put = || {
             self.close()?;
@@ -45,11 +46,11 @@ impl<'a> LakeFile<'a> {
         put().map_err(Error::io(&self.path, "write"))
     }
 
-    /// Takes more of the last lake's outline; `begins` says whether these points begin a line. They are rows and columns in cells from the
-    /// north-western corner; a line is to end where it began.
+    /// Adds points to the current lake's outline; `begins` is true if these points begin a new line. They are rows and
+    /// columns in cells from the north-western corner; a line must end where it began.
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn shore(&mut self, begins: bool, points: &[Cell<f64>]) -> Result<()> {
         let mut put = || {
             let mut before = match (self.line, begins) {
@@ -68,16 +69,16 @@ impl<'a> LakeFile<'a> {
         put().map_err(Error::io(&self.path, "write"))
     }
 
-    /// Writes what comes after all lakes.
+    /// Ends the collection.
     ///
     /// # Errors
-    /// What writing to `file` meets.
+    /// Returns an error of writing to `file`.
     pub fn finish(mut self) -> Result<()> {
         let closed = self.close();
         closed.and_then(|()| self.collection.end()).map_err(Error::io(&self.path, "write"))
     }
 
-    /// Ends the last lake.
+    /// Ends the current lake.
     fn close(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.line) {
             self.collection.text().write_all(b"]")?;

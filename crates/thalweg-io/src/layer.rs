@@ -1,4 +1,4 @@
-//! From a file to a layer: masks and other inputs.
+//! Reading of layers from files: masks and other inputs.
 
 use std::path::Path;
 
@@ -6,24 +6,25 @@ use super::{FilePath, Raster, SampleType, read};
 use thalweg_core::terrain::{CellType, Cells, LayerSpec};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 
-/// Reads a layer of kind `spec` for a terrain of this grid.
+/// Reads the layer `spec` for a terrain of this grid.
 ///
-/// Codes of a layer of floats whose unit is 1 are shares: u8 is divided by 255, u16 by 65535, unless the file says a scale or a unit. All
-/// else is taken as it stands, times its scale; heights are metres, counts must be whole.
+/// Codes of a float layer with unit 1 are shares: u8 is divided by 255 and u16 by 65535, unless the file specifies a
+/// scale or a unit. All other values are used as stored, times the file's scale; heights are metres, counts must be
+/// whole numbers.
 ///
 /// # Errors
-/// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the
-/// cell).
+/// Returns the errors of [`read`]; an error if the size differs from the grid's; an error that names the cell if a
+/// value is NaN, infinite, no data, or out of the layer's range.
 pub fn load_layer(path: impl Into<FilePath>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
     read_layer(path, read(path)?, grid, spec, None)
 }
 
-/// As [`load_layer`], of a file for a world built in levels, of which `coarsest` is the first: it may have that size, or that
-/// doubled any number of times, and comes at its own.
+/// Reads a layer as [`load_layer`] does, for a world that is built in levels, of which `coarsest` is the first. The
+/// file may have the size of that level or a power of two times it, and is returned in its own size.
 ///
 /// # Errors
-/// As [`load_layer`].
+/// Returns the errors of [`load_layer`].
 pub fn load_layer_on(path: impl Into<FilePath>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
     let raster = read(path)?;
@@ -40,10 +41,11 @@ pub fn load_layer_on(path: impl Into<FilePath>, coarsest: &Grid, spec: &LayerSpe
     read_layer(path, raster, &Grid { size: [rows, cols], ..coarsest.clone() }, spec, None)
 }
 
-/// As [`load_layer`], for a layer written with this terrain: cells without data hold 0.
+/// Reads a layer as [`load_layer`] does, for a layer that was written with this terrain: cells where the terrain has no
+/// data become 0.
 ///
 /// # Errors
-/// As [`load_layer`], of cells with data.
+/// Returns the errors of [`load_layer`] for cells with data.
 pub fn load_layer_of(path: impl Into<FilePath>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
     read_layer(path, read(path)?, &terrain.grid, spec, terrain.nodata.as_ref())
@@ -64,10 +66,11 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
     cells_of(path, &raster, Cell::new(0, 0), spec, mask)
 }
 
-/// A piece of a layer, as [`load_layer`] reads a whole one: the cells of a file from `start` on. Messages name `path`.
+/// Converts a piece of a layer, as [`load_layer`] does for a whole one: the cells of a file from `start` on. Messages
+/// name `path`.
 ///
 /// # Errors
-/// As [`load_layer`], but for the size.
+/// Returns the errors of [`load_layer`], except for the size.
 pub fn layer_piece(path: &Path, piece: &Raster, start: Cell, spec: &LayerSpec) -> Result<Cells> {
     cells_of(path, piece, start, spec, None)
 }
@@ -110,7 +113,7 @@ fn cells_of(path: &Path, raster: &Raster, start: Cell, spec: &LayerSpec, mask: O
     })
 }
 
-/// A cell in words.
+/// Formats a cell for messages.
 pub(super) fn cell_words(cell: Cell) -> String {
     let Cell { row, col } = cell;
     format!("row {row}, column {col} (counted from 0 in the north-west)")

@@ -1,9 +1,10 @@
-//! Terrain files: read, checked, turned into a [`Terrain`](thalweg_core::terrain::Terrain), and written.
+//! Reading and writing of terrain files: formats, checks, and conversion from and to a
+//! [`Terrain`](thalweg_core::terrain::Terrain).
 //!
-//! A file becomes a [`Raster`] (the samples as they stand, with what the file says of them), a raster becomes a terrain
-//! in [`load`]; [`save`] goes the other way. Each format has a file of its own here. Whatever the bytes are, the readers
-//! return an error and never panic, and what a header claims is weighed against the limit [`MAX_CELLS`] and against
-//! what so many bytes can hold before memory is taken.
+//! A file is read into a [`Raster`] (the stored samples with the file's metadata), which [`load`] converts to a
+//! terrain; [`save`] is the inverse. Each format has its own module. Whatever the bytes are, the readers return an
+//! error and never panic. The size that a header claims is checked against [`MAX_CELLS`] and against what the file's
+//! bytes can contain before memory is allocated.
 //!
 //! # Examples
 //! ```
@@ -92,7 +93,7 @@ pub use world_file::{MapPixels, save_world_file};
 use thalweg_core::base::memory;
 use thalweg_core::{Error, Result, Size};
 
-/// The longest file of samples that is read: [`MAX_CELLS`] of 64 bits, twice.
+/// The greatest size of a file of samples that is read: [`MAX_CELLS`] samples of 64 bits, twice.
 const MAX_BYTES: u64 = 16 * MAX_CELLS;
 
 /// A file format.
@@ -115,7 +116,7 @@ pub enum Format {
     Exr,
     /// SRTM tile, read only: `.hgt`.
     Hgt,
-    /// GDAL's virtual raster, which lays other files beside one another, read only: `.vrt`.
+    /// GDAL's virtual raster, a mosaic of other files, read only: `.vrt`.
     Vrt,
 }
 
@@ -135,10 +136,10 @@ impl Format {
         ("vrt", Self::Vrt),
     ];
 
-    /// The format that a path's extension names, in upper or lower case.
+    /// Returns the format of a path's extension, in upper or lower case.
     ///
     /// # Errors
-    /// An extension that is not one of [`Format::EXTENSIONS`].
+    /// Returns an error if the extension is not one of [`Format::EXTENSIONS`].
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let extension = path.extension().unwrap_or_default();
@@ -149,7 +150,7 @@ impl Format {
         })
     }
 
-    /// Sample types that the format can be written with, the usual one first; none if it is only read.
+    /// Returns the sample types that the format can store, the default first; none if it is read only.
     pub fn writes(self) -> &'static [SampleType] {
         use SampleType::{F32, F64, I16, I32, U8, U16, U32};
         match self {
@@ -163,12 +164,13 @@ impl Format {
         }
     }
 
-    /// Whether files of the format are read by windows, however large: [`TiffWindows`] and [`VrtWindows`].
+    /// Returns true if files of the format can be read in windows, whatever their size: [`TiffWindows`] and
+    /// [`VrtWindows`].
     pub fn reads_windows(self) -> bool {
         matches!(self, Self::Tiff | Self::Vrt)
     }
 
-    /// The format that the first bytes speak of, if they speak.
+    /// Returns the format that the first bytes of a file indicate; `None` if they indicate none.
     fn sniff(bytes: &[u8]) -> Option<&'static str> {
         const MAGIC: &[(&[u8], &str)] = &[
             (b"II*\0", "TIFF"),
@@ -205,11 +207,12 @@ impl fmt::Display for Format {
     }
 }
 
-/// Reads a raster as it stands, its format told by the path's ending.
+/// Reads a raster as it is stored; the path's extension gives the format. A mask next to the file (`.msk`) is applied.
 ///
 /// # Errors
-/// An unknown ending, a file that cannot be read, or whose content is broken, of another format, or too large: of more than [`MAX_CELLS`],
-/// or than there is memory for. As [`Sidecar::beside`] and [`decode_mask`] of what lies beside it.
+/// Returns an error for an unknown extension; for a file that cannot be read, or whose content is broken, of another
+/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); and the errors of [`Sidecar::beside`]
+/// and [`decode_mask`] for the files next to it.
 pub fn read(path: impl Into<FilePath>) -> Result<Raster> {
     let path = &path.into();
     let format = Format::of(path)?;
@@ -237,29 +240,29 @@ pub fn read(path: impl Into<FilePath>) -> Result<Raster> {
     Ok(raster)
 }
 
-/// Where GDAL puts the mask of a file that holds none: its whole name and `.msk`, `a.tif.msk` of `a.tif`.
+/// Returns the path of GDAL's external mask file: the whole name and `.msk`, for example `a.tif.msk` for `a.tif`.
 pub fn mask_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".msk");
     PathBuf::from(name)
 }
 
-/// Reads a raster from a file's bytes; the sidecar tells a headerless file's size, sample type and order, and without one that file is a
-/// square. An error becomes one of the file by [`Error::of_file`].
+/// Reads a raster from a file's bytes. The sidecar specifies the size, sample type and byte order of a headerless file;
+/// without one, the file must be a square. An error becomes one about a file by [`Error::of_file`].
 ///
 /// # Errors
-/// No bytes; bytes that are broken, of another format, too large, or not as many as the sidecar says; [`Format::Vrt`], which is read by its
-/// path.
+/// Returns an error if there are no bytes, if the bytes are broken, of another format, too large, or not as many as the
+/// sidecar specifies; or if the format is [`Format::Vrt`], which is read by its path.
 pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
     decoded(format, bytes, sidecar).map_err(|problem| Error::content("file", problem))
 }
 
-/// As [`decode`]; the error is the problem in words.
+/// Reads a raster as [`decode`] does; the error is the problem in words.
 fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());
     }
-    // Headerless files may begin with anything.
+    // Headerless files may begin with any bytes.
     if !matches!(format, Format::R16 | Format::R32 | Format::Hgt)
         && let Some(found) = Format::sniff(bytes)
         && found != format.to_string()
@@ -281,25 +284,25 @@ fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Ra
     }
 }
 
-/// Reads the mask of a raster of that size from the bytes of a `.msk` file, one a cell, row by row, true where there is no data. An error
-/// becomes one of the file by [`Error::of_file`].
+/// Reads the mask of a raster of this size from the bytes of a `.msk` file: one value per cell, row by row, true where
+/// there is no data. An error becomes one about a file by [`Error::of_file`].
 ///
 /// # Errors
-/// What is no TIFF of bits or bytes, or of another size.
+/// Returns an error if the bytes are not a TIFF of bits or bytes, or have another size.
 pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>> {
     tiff::read_mask(bytes, size).map_err(|problem| Error::content("mask", problem))
 }
 
-/// Writes a raster, its format told by the path's ending; the file appears whole or not at all.
+/// Writes a raster; the path's extension gives the format. The file appears completely or not at all.
 ///
 /// # Errors
-/// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), samples that are none or not one a cell, or a file
-/// that cannot be written.
+/// Returns an error for an unknown extension, for a sample type that the format cannot store ([`Format::writes`]), if
+/// there are no samples or not one per cell, or if the file cannot be written.
 pub fn write(path: impl Into<FilePath>, raster: &Raster) -> Result<()> {
     write_as(&path.into(), raster, Overviews::of(raster.samples.kind()), None)
 }
 
-/// As [`write()`]; a TIFF with overviews of the kind named, and with a word that says what the samples are.
+/// Writes a raster as [`write()`] does; a TIFF gets overviews of the given kind and a description of its samples.
 fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description: Option<&str>) -> Result<()> {
     let format = Format::of(path)?;
     check_sample(format, raster.samples.kind())?;
@@ -318,13 +321,13 @@ fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description:
             Format::Npy => npy::write(file, raster),
             Format::Ascii => ascii::write(file, raster),
             Format::Exr => exr::write(file, raster),
-            Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // written above; refused above, for they write no sample type
+            Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // TIFF is written above; the others were rejected above, because they have no sample types to write
         }
         .map_err(Error::io(path, "write"))
     })
 }
 
-/// Whether `format` can be written with samples of type `kind`.
+/// Checks that `format` can store samples of type `kind`.
 fn check_sample(format: Format, kind: SampleType) -> Result<()> {
     let known = format.writes();
     if known.contains(&kind) {
@@ -335,8 +338,9 @@ fn check_sample(format: Format, kind: SampleType) -> Result<()> {
     Err(Error::value("sample type", kind, format!("{known} ({format})")))
 }
 
-/// Refuses a size that a header claims when it is none, over [`MAX_CELLS`], or more than `bytes` can hold at `ratio`
-/// bytes of samples to a byte of file; returns the number of cells.
+/// Rejects a size from a header if it is empty, exceeds [`MAX_CELLS`], or is more than `bytes` bytes of file can
+/// contain at a compression ratio of `ratio`; returns the number of cells. `sample_bytes` is the number of bytes per
+/// cell.
 fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Result<usize, String> {
     let [rows, cols] = size;
     let cells = rows.checked_mul(cols).filter(|n| (1..=MAX_CELLS).contains(n));
@@ -352,7 +356,8 @@ fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Re
              truncated or broken"
         ));
     }
-    // Beside the samples stand, at the worst, two copies of them on the way, heights and a mask.
+    // In the worst case, memory holds the samples and two temporary copies of them, and heights and a mask, for which 6
+    // bytes per cell are counted.
     memory::check_memory(&format!("{cols} × {rows} cells"), need.saturating_mul(3).saturating_add(6 * cells))
         .map_err(|error| format!("is too large: {error}"))?;
     usize::try_from(cells).map_err(|_| "is too large for this machine".to_string())

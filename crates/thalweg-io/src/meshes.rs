@@ -1,4 +1,4 @@
-//! Meshes as files, by the ending of their name.
+//! Meshes as files; the path's extension gives the format.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,22 @@ use thalweg_render::products::mesh::Up;
 use thalweg_render::products::mesh_files::{write_mtl, write_obj_scene, write_ply, write_stl};
 use thalweg_render::products::mesh_scene::MeshScene;
 
-/// A kind of file of meshes.
+/// A file format of meshes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeshFile {
-    /// The ending of its name, in small letters, without the dot.
+    /// The extension, in lower case, without the dot.
     pub ending: &'static str,
-    /// Which axis points up in it.
+    /// The axis that points up.
     pub up: Up,
-    /// Whether it holds parts with their materials.
+    /// True if the format can store several parts with their materials.
     pub parts: bool,
-    /// Whether it holds a picture, or colours.
+    /// True if the format can store a texture or vertex colours.
     pub colours: bool,
-    /// Whether it holds trees and levels of detail.
+    /// True if the format can store trees and levels of detail.
     pub nodes: bool,
 }
 
-/// The kinds that are written.
+/// The formats that are written.
 pub const MESH_FILES: [MeshFile; 4] = [
     MeshFile { ending: "glb", up: Up::Y, parts: true, colours: true, nodes: true },
     MeshFile { ending: "obj", up: Up::Y, parts: true, colours: true, nodes: false },
@@ -35,7 +35,7 @@ pub const MESH_FILES: [MeshFile; 4] = [
     MeshFile { ending: "stl", up: Up::Z, parts: false, colours: false, nodes: false },
 ];
 
-/// The endings of [`MESH_FILES`], in their order, without dots.
+/// The extensions of [`MESH_FILES`], in their order, without dots.
 pub const MESH_ENDINGS: [&str; MESH_FILES.len()] = {
     let mut endings = [""; MESH_FILES.len()];
     let mut n = 0;
@@ -47,12 +47,13 @@ pub const MESH_ENDINGS: [&str; MESH_FILES.len()] = {
 };
 
 impl MeshFile {
-    /// The kind of that ending, in small letters and without the dot; `None` if no kind has it.
+    /// Returns the format with this extension, in lower case and without the dot; `None` if there is none.
     pub fn of(ending: &str) -> Option<Self> {
         MESH_FILES.into_iter().find(|file| file.ending == ending)
     }
 
-    /// The files that a scene becomes, `path` first: of OBJ then its materials (`.mtl`), and its picture (`.png`) if it is `textured`.
+    /// Returns the files that a scene becomes, `path` first. For OBJ these are followed by its materials (`.mtl`), and
+    /// by its texture (`.png`) if it is `textured`.
     pub fn files(self, path: &Path, textured: bool) -> Vec<PathBuf> {
         let more = if self.ending == OBJ { ["mtl", "png"].as_slice() } else { &[] };
         let more = more.iter().take(1 + usize::from(textured)).map(|ending| path.with_extension(ending));
@@ -60,13 +61,14 @@ impl MeshFile {
     }
 }
 
-/// The one kind that is several files.
+/// The only format that consists of several files.
 const OBJ: &str = MESH_FILES[1].ending;
 
-/// Writes a scene to `path`, whose ending picks the kind; files get their names by [`Draft::commit`].
+/// Writes a scene to `path`, whose extension gives the format. The files get their names by [`Draft::commit`].
 ///
 /// # Errors
-/// An ending of no kind, a scene that the kind has no place for, a name that the text of an OBJ cannot hold, a file that cannot be written.
+/// Returns an error for an unknown extension, for a scene that the format cannot store, for a name that cannot be
+/// written in the text of an OBJ, or if a file cannot be written.
 pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Result<Draft> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let kinds = MESH_ENDINGS.map(|ending| format!(".{ending}")).join(", ");

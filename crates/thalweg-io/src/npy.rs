@@ -1,7 +1,7 @@
 //! NumPy's NPY, versions 1 to 3: a header that is a Python dictionary, then the samples.
 //!
-//! Read here rather than by a crate: of the dictionary three keys are needed, and a parser of all of Python's literals
-//! can be led into endless nesting.
+//! It is parsed here instead of by a crate: only three keys of the dictionary are needed, and a parser of all Python
+//! literals can be led into unbounded nesting.
 
 use std::io::{self, Write};
 
@@ -40,7 +40,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     Ok(Raster::new(size, if fortran { samples.transposed(size) } else { samples }))
 }
 
-/// Header text and what follows it.
+/// Splits a file into the header text and the data.
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (start, length) = match rest.get(..2)? {
@@ -52,7 +52,7 @@ fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(header).ok()?, data))
 }
 
-/// What follows `'key':` in the header.
+/// Returns the text after `'key':` in the header.
 fn entry<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let quotes = [format!("'{key}'"), format!("\"{key}\"")];
     let rest = quotes.iter().find_map(|quoted| header.split_once(quoted.as_str()))?.1;
@@ -64,13 +64,13 @@ fn quoted(text: &str) -> Option<&str> {
     text[1..].split_once(quote).map(|(inner, _)| inner)
 }
 
-/// The numbers of a tuple.
+/// Parses the numbers of a tuple.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let (inner, _) = text.strip_prefix('(')?.split_once(')')?;
     inner.split(',').map(str::trim).filter(|n| !n.is_empty()).map(|n| n.parse().ok()).collect()
 }
 
-/// Writes version 1, C order.
+/// Writes version 1, in C order.
 pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     let kind = match raster.samples.kind() {
         SampleType::U8 => "|u1",
@@ -83,7 +83,8 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     };
     let [rows, cols] = raster.size;
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
-    // Magic, version, length and header together end on a multiple of 64, the header's last byte being a newline.
+    // The header is padded so that magic, version, length and header together are a multiple of 64 bytes and end with a
+    // newline.
     while !(header.len() + MAGIC.len() + 5).is_multiple_of(64) {
         header.push(' ');
     }

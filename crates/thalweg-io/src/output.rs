@@ -1,4 +1,4 @@
-//! Files to be written, checked before any work.
+//! Checks of output paths before any work is done.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,17 +11,19 @@ use super::{FilePath, Format, SampleType};
 use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Result};
 
-/// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
+/// Checks that a file can be written at `path`: its folder accepts new files, and nothing other than a plain file is in
+/// its place.
 ///
 /// # Errors
-/// As [`check_plain`]; a path that is no file's name, or too long a one; a folder that is not there or takes no files.
+/// Returns the errors of [`check_plain`]; an error if the path has no file name, if the name is too long, or if the
+/// folder does not exist or does not accept files.
 pub fn check(path: impl Into<FilePath>) -> Result<()> {
     let path = &path.into();
     check_plain(path)?;
     if path.file_name().is_none() {
         return Err(Error::file(path, "is no file's name"));
     }
-    // A name may be too long, for one.
+    // For example, the name may be too long.
     if !path.is_in_memory()
         && let Err(error) = fs::symlink_metadata(path)
         && error.kind() != ErrorKind::NotFound
@@ -31,44 +33,46 @@ pub fn check(path: impl Into<FilePath>) -> Result<()> {
     try_folder(&path.folder()).map_err(Error::io(path, "write"))
 }
 
-/// Whether no other thing than a plain file stands at `path`.
+/// Checks that nothing other than a plain file is at `path`.
 ///
 /// # Errors
-/// A folder, pipe, socket or device at `path`.
+/// Returns an error if a folder, pipe, socket or device is at `path`.
 pub fn check_plain(path: impl Into<FilePath>) -> Result<()> {
     let path = &path.into();
-    // Writing renames a finished file over the old one, which would do away with a device or a pipe.
+    // Writing renames a finished file over the old one, which would replace a device or a pipe.
     if !path.is_in_memory() && fs::metadata(path).is_ok_and(|old| !old.is_file()) {
         return Err(Error::file(path, "is no plain file; the name of one is needed"));
     }
     Ok(())
 }
 
-/// Makes a folder, with those above it, and checks that it takes files.
+/// Creates a folder and the folders above it, and checks that it accepts files.
 ///
 /// # Errors
-/// A folder that cannot be made or takes no files; as [`check`] of a `height.tif` in it.
+/// Returns an error if the folder cannot be created or does not accept files; the errors of [`check`] for a
+/// `height.tif` in it.
 pub fn make_folder(folder: impl Into<FilePath>) -> Result<()> {
     let folder = &folder.into();
     disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
     check(folder.join("height.tif"))
 }
 
-/// Whether files of these names may come into a folder, where `report` will speak for them: nothing else than plain files stands in
-/// their place, and none that another report speaks for.
+/// Checks that files of these names may be written to a folder where `report` will list them: nothing other than plain
+/// files is in their place, and no other report lists them.
 ///
 /// # Errors
-/// As [`unclaimed`], and as [`check_plain`] of each of them.
+/// Returns the errors of [`unclaimed`], and those of [`check_plain`] for each file.
 pub fn check_names(folder: impl Into<FilePath>, report: &str, names: &[String]) -> Result<()> {
     let folder = &folder.into();
     unclaimed(folder, report, names)?;
     names.iter().try_for_each(|name| check_plain(folder.join(name)))
 }
 
-/// Whether a terrain can be written to `path` with samples of that type, or of the format's usual one.
+/// Checks that a terrain can be written to `path` with samples of this type, or of the format's default type.
 ///
 /// # Errors
-/// An ending that names no format, a format that is only read or does not hold such samples, and as [`check`].
+/// Returns an error if the extension is unknown, if the format is read only or cannot store such samples; and the
+/// errors of [`check`].
 pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
     let format = Format::of(path)?;
     let known = format.writes();
@@ -84,10 +88,11 @@ pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
     check(path)
 }
 
-/// Whether `path` ends in one of `endings`, small letters without dots, and can be written; gives the ending.
+/// Checks that `path` has one of the extensions `endings` (lower case, without dots) and can be written; returns the
+/// extension.
 ///
 /// # Errors
-/// Another ending, and as [`check`].
+/// Returns an error for another extension, and the errors of [`check`].
 pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'static str> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let Some(known) = endings.iter().find(|known| **known == ending) else {
@@ -97,10 +102,10 @@ pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'s
     Ok(known)
 }
 
-/// The path from the root on.
+/// Returns the absolute path.
 ///
 /// # Errors
-/// An empty path; no current folder.
+/// Returns an error if the path is empty or there is no current folder.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(Error::io(path, "find"))
 }

@@ -11,19 +11,19 @@ use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
 
-/// Writes a picture as PNG, whole or not at all.
+/// Writes a picture as PNG, completely or not at all.
 ///
 /// # Errors
-/// A file that cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn save_picture(path: impl Into<FilePath>, picture: &Picture) -> Result<()> {
     let path = &path.into();
     atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
 }
 
-/// Writes a map that is drawn by bands as PNG, whole or not at all: the bytes of [`save_picture`].
+/// Writes a map that is drawn in bands as PNG, completely or not at all. The bytes are those of [`save_picture`].
 ///
 /// # Errors
-/// As [`ShadedMap::rows`]; a file that cannot be written.
+/// Returns the errors of [`ShadedMap::rows`]; an error if the file cannot be written.
 pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<()> {
     let path = &path.into();
     let size = map.size();
@@ -36,10 +36,10 @@ pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<
     met.map_or(written, Err)
 }
 
-/// Draws a shaded map of a terrain, with the water and the trees that it holds, into a PNG; of `options` water and trees do not count.
+/// Draws a shaded map of a terrain with its water and trees into a PNG. The water and trees of `options` are ignored.
 ///
 /// # Errors
-/// As [`save_picture`], [`draw_map`], and [`Forest::read`] of the terrain's table of trees.
+/// Returns the errors of [`save_picture`], of [`draw_map`], and of [`Forest::read`] for the terrain's table of trees.
 pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
     let forest = Forest::read(terrain)?;
     save_picture(

@@ -1,20 +1,21 @@
-//! Where cells lie in the coordinates of lines, areas and points: those of the terrain's own system.
+//! Conversion of cells to the map coordinates of lines, areas and points: those of the terrain's own CRS.
 //!
-//! What is drawn through cells' centres then lies on the rasters written with it. Without a georeference coordinates are metres east and
-//! (negative) metres north of the north-west corner, as in our TIFFs.
+//! A line through the centres of cells therefore coincides with the rasters written with it. Without a georeference,
+//! coordinates are metres east and (negative) metres north of the north-western corner, as in the TIFFs that this crate
+//! writes.
 
 use std::path::Path;
 
 use super::{geokeys, save};
 use thalweg_core::{Cell, Grid, MapPoint};
 
-/// Where cells lie.
+/// The transform from cells to map coordinates.
 pub(super) struct Place {
-    /// GDAL's, of the terrain's north-western corner.
+    /// The affine transform in GDAL's form, for the terrain's north-western corner.
     pub transform: [f64; 6],
-    /// The code of the coordinate reference system.
+    /// The EPSG code of the coordinate reference system.
     pub epsg: Option<u16>,
-    /// Whether there is no such system: coordinates are metres.
+    /// True if there is no such system and coordinates are metres.
     pub is_local: bool,
 }
 
@@ -26,14 +27,14 @@ impl Place {
         Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg(), is_local }
     }
 
-    /// Map coordinates of a position that is given in cells from the north-west corner.
+    /// Converts a position in cells from the north-western corner to map coordinates.
     pub fn at(&self, position: Cell<f64>) -> MapPoint {
         let Cell { row: i, col: j } = position;
         let t = self.transform;
         MapPoint::new(t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5])
     }
 
-    /// The position in cells of a point in map coordinates.
+    /// Converts map coordinates to a position in cells.
     pub fn back(&self, point: MapPoint) -> Cell<f64> {
         let t = self.transform;
         let (x, y, area) = (point.x - t[0], point.y - t[3], t[1] * t[5] - t[2] * t[4]);
@@ -41,14 +42,14 @@ impl Place {
     }
 }
 
-/// What is to be said where the CRS could not be kept.
+/// Returns a warning if the CRS cannot be stored because it has no EPSG code.
 pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
     let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && Place::of(grid).epsg.is_none();
     let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
     unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
 }
 
-/// Returns the cell that holds a point in the grid's map coordinates; `None` if the point lies outside the grid.
+/// Returns the cell that contains a point in the grid's map coordinates; `None` if the point is outside the grid.
 pub fn cell_at(grid: &Grid, point: MapPoint) -> Option<Cell> {
     let Cell { row: i, col: j } = Place::of(grid).back(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);

@@ -1,7 +1,7 @@
-//! Plain files, opened without waiting and read up to a limit.
+//! Plain files: opened without blocking and read up to a limit.
 //!
-//! A pipe would keep a reader waiting for ever, a device has no end, and some devices act when they are opened. So what a path
-//! names is looked at before it is opened, opened so that nothing waits, and looked at again.
+//! Reading a pipe could block forever, a device has no end, and some devices act when they are opened. Therefore the
+//! type of a path is checked before it is opened, it is opened in non-blocking mode, and its type is checked again.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -14,7 +14,7 @@ use thalweg_core::{Error, Result};
 /// Opens a plain file; returns it with its length in bytes.
 ///
 /// # Errors
-/// A file that is not there or may not be read; a folder, a pipe, a socket, a device.
+/// Returns an error if the file does not exist or may not be read, or if it is a folder, a pipe, a socket or a device.
 pub fn open(path: &Path) -> Result<(File, u64)> {
     is_plain(path, fs::metadata(path).map_err(Error::io(path, "read"))?.file_type())?;
     let mut options = OpenOptions::new();
@@ -27,10 +27,10 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
     Ok((file, about.len()))
 }
 
-/// The bytes of a plain file, or of one in memory.
+/// Reads the bytes of a plain file or of a file in memory.
 ///
 /// # Errors
-/// As [`open`]; a file of more than `most` bytes, or of more than there is memory for.
+/// Returns the errors of [`open`]; an error if the file has more than `most` bytes or does not fit into memory.
 pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     let path = &path.into();
     let too_long = |length: u64| Error::file(path, format!("has {length} bytes; at most {most} are read"));
@@ -48,7 +48,7 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     if bytes.try_reserve_exact(size).is_err() {
         return Err(Error::file(path, format!("has {length} bytes, for which there is no memory")));
     }
-    // Some files say that they are empty and are not; and one may grow while it is read.
+    // Some files report a length of 0 and are not empty (for example in /proc), and a file may grow while it is read.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
     if bytes.len() as u64 > most {
         return Err(too_long(bytes.len() as u64));
@@ -56,19 +56,19 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a plain file in UTF-8.
+/// Reads the text of a plain file in UTF-8.
 ///
 /// # Errors
-/// As [`read`]; bytes that are no UTF-8.
+/// Returns the errors of [`read`]; an error if the bytes are not UTF-8.
 pub fn read_text(path: impl Into<FilePath>, most: u64) -> Result<String> {
     let path = &path.into();
     String::from_utf8(read(path, most)?).map_err(|_| Error::file(path, "is no text in UTF-8"))
 }
 
-/// The bytes of a plain file; `None` where there is no file.
+/// Reads the bytes of a plain file; `None` if there is no file.
 ///
 /// # Errors
-/// As [`read`], but for a file that is not there.
+/// Returns the errors of [`read`], except for a missing file.
 pub fn read_if_there(path: impl Into<FilePath>, most: u64) -> Result<Option<Vec<u8>>> {
     match read(path, most) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -76,12 +76,12 @@ pub fn read_if_there(path: impl Into<FilePath>, most: u64) -> Result<Option<Vec<
     }
 }
 
-/// The first 300 characters of a text that may quote a whole file, with `…` where there are more.
+/// Returns the first 300 characters of a text that may quote a whole file, followed by `…` if there are more.
 pub fn clipped(text: &str) -> String {
     clipped_to(text, 300)
 }
 
-/// The first `most` characters of a text that may quote a whole file, with `…` where there are more.
+/// Returns the first `most` characters of a text that may quote a whole file, followed by `…` if there are more.
 pub fn clipped_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -128,7 +128,7 @@ mod tests {
         assert!(read_if_there(folder.path().join("b"), 1).unwrap().is_none());
         fs::write(&path, [0xff]).unwrap();
         assert!(read_text(&path, 9).unwrap_err().to_string().contains("UTF-8"));
-        // A file as long as no memory is, which takes no room on the disk.
+        // A file larger than any memory, which is sparse and takes no space on the disk.
         File::create(&path).unwrap().set_len(1 << 42).unwrap();
         assert!(read(&path, u64::MAX).unwrap_err().to_string().contains("4398046511104 bytes"));
     }
@@ -145,7 +145,7 @@ mod tests {
             let message = read(Path::new(path), 10).unwrap_err().to_string();
             assert!(message.contains(word) && message.contains("not a plain file"), "{message}");
         }
-        // Says that it is empty, and is not.
+        // A file that reports a length of 0 and is not empty.
         if Path::new("/proc/self/maps").exists() {
             assert!(read(Path::new("/proc/self/maps"), 10).unwrap_err().to_string().contains("at most 10"));
         }

@@ -1,4 +1,4 @@
-//! PNG, grey, 8 or 16 bits.
+//! PNG in grey with 8 or 16 bits.
 
 use std::io::{self, Cursor, Write};
 
@@ -7,10 +7,10 @@ use png::{BitDepth, ColorType, Decoder, Info, Limits, Transformations};
 use super::{Raster, SampleType, Samples, check_size};
 use thalweg_render::pictures::png_file::write_png;
 
-/// Reads a grey picture; one in colours only if they are all grey.
+/// Reads a grey image; a colour image is accepted only if all its pixels are grey.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let broken = |error: png::DecodingError| format!("cannot be decoded: {error}");
-    // Beside the pixels, which are ours, the decoder keeps a few rows.
+    // The decoder keeps a few rows in addition to the pixels, whose buffer is allocated here.
     let limits = Limits { bytes: bytes.len().saturating_add(64 << 20) };
     let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
     decoder.set_ignore_text_chunk(true);
@@ -21,7 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let [rows, cols] = [u64::from(info.height), u64::from(info.width)];
     palette(info)?;
     let levels = if info.color_type == ColorType::Indexed { 8 } else { info.bit_depth as u8 };
-    // 1032 is the most that deflate can do; a pixel of one bit becomes a byte.
+    // Deflate compresses by a factor of 1032 at most, and a pixel of one bit becomes a byte.
     let ratio = 1100 * 8;
     check_size([rows, cols], 1, bytes.len(), ratio)?;
     let (color, depth) = reader.output_color_type();
@@ -50,13 +50,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     Ok(raster)
 }
 
-/// Refuses a palette that is none: `png` 0.18.1 takes its length on trust, and panics (image-png #682).
+/// Rejects an invalid palette: `png` 0.18.1 does not check its length and panics (image-png #682).
 fn palette(info: &Info<'_>) -> Result<(), String> {
     if info.color_type != ColorType::Indexed {
         return Ok(());
     }
     let bytes = info.palette.as_ref().map_or(0, |palette| palette.len());
-    // The number of entries may be less than the bits tell apart; what has none is black.
+    // The palette may have fewer entries than the bit depth allows; pixels beyond it are black.
     if bytes == 0 || !bytes.is_multiple_of(3) || bytes > 3 * 256 {
         return Err(format!(
             "cannot be decoded: its palette has {bytes} bytes; allowed is 3 to 768, three to a colour"
@@ -65,7 +65,7 @@ fn palette(info: &Info<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The grey of each pixel of 1 to 4 channels (grey, grey + alpha, RGB, RGBA).
+/// Returns the grey value of each pixel of 1 to 4 channels (grey, grey + alpha, RGB, RGBA).
 fn grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, String> {
     fn pick<T: Copy + PartialEq>(v: Vec<T>, channels: usize, cols: usize) -> Result<Vec<T>, String> {
         if channels == 1 {
@@ -87,7 +87,7 @@ fn grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, Strin
     }
 }
 
-/// Writes grey of 8 or 16 bits.
+/// Writes grey with 8 or 16 bits.
 pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     match &raster.samples {
         Samples::U16(v) => {

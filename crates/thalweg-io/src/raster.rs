@@ -1,4 +1,4 @@
-//! [`Raster`]: what a file holds, before it means a terrain.
+//! [`Raster`]: the content of a raster file, before it is interpreted as a terrain.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use thalweg_core::{Error, Georeference, Size};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleType {
-    /// Whole, 8 bits, 0 to 255.
+    /// Unsigned integer, 8 bits, 0 to 255.
     U8,
-    /// Whole, 16 bits, 0 to 65535.
+    /// Unsigned integer, 16 bits, 0 to 65535.
     U16,
-    /// Whole, 16 bits, −32768 to 32767.
+    /// Signed integer, 16 bits, −32768 to 32767.
     I16,
-    /// Whole, 32 bits, −2147483648 to 2147483647.
+    /// Signed integer, 32 bits, −2147483648 to 2147483647.
     I32,
-    /// Whole, 32 bits, 0 to 4294967295.
+    /// Unsigned integer, 32 bits, 0 to 4294967295.
     U32,
     /// Floating point, 32 bits.
     F32,
-    /// Floating point, 64 bits: holds every fixed-point height exactly.
+    /// Floating point, 64 bits: represents every fixed-point height exactly.
     F64,
 }
 
@@ -39,7 +39,7 @@ impl SampleType {
         ("f64", Self::F64),
     ];
 
-    /// Bytes of one sample.
+    /// Returns the number of bytes of one sample.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -49,7 +49,8 @@ impl SampleType {
         }
     }
 
-    /// The greatest value of a type whose numbers are codes, not metres: `u8` and `u16`; `None` of the others.
+    /// Returns the greatest value of a type whose numbers are codes and not metres: `u8` and `u16`; `None` for the
+    /// others.
     pub fn full(self) -> Option<f64> {
         match self {
             Self::U8 => Some(255.0),
@@ -94,7 +95,7 @@ pub enum Samples {
     F64(Vec<f64>),
 }
 
-/// Runs the same expression on the vector of any sample type.
+/// Evaluates the same expression on the vector of any sample type.
 macro_rules! each {
     ($samples:expr, $v:ident => $do:expr) => {
         match $samples {
@@ -109,7 +110,7 @@ macro_rules! each {
     };
 }
 
-/// Makes samples of the same type with the same expression on the vector of any.
+/// Makes samples of the same type by the same expression on the vector of any type.
 macro_rules! each_alike {
     ($samples:expr, $v:ident => $do:expr) => {
         match $samples {
@@ -124,7 +125,8 @@ macro_rules! each_alike {
     };
 }
 
-/// Runs the same expression on the vectors of two runs of samples of one type, and another where their types differ.
+/// Evaluates an expression on the vectors of two runs of samples of the same type, and another expression if the types
+/// differ.
 macro_rules! both {
     ($a:expr, $b:expr, $v:ident, $w:ident => $do:expr, $other:expr) => {
         match ($a, $b) {
@@ -141,9 +143,9 @@ macro_rules! both {
 }
 pub(super) use {both, each, each_alike};
 
-/// A number as a sample.
+/// Conversion of a number to the nearest sample.
 pub(super) trait Nearest {
-    /// The sample nearest to a number, within the type's range; of whole numbers 0 for NaN.
+    /// Returns the sample nearest to a number, clamped to the type's range; 0 for NaN if the type is an integer.
     fn nearest(number: f64) -> Self;
 }
 
@@ -171,10 +173,10 @@ impl Nearest for f64 {
 }
 
 impl Samples {
-    /// `n` zeros.
+    /// Returns `n` zeros.
     ///
     /// # Errors
-    /// When there is no memory for them.
+    /// Returns an error if there is not enough memory.
     pub(super) fn zeros(kind: SampleType, n: usize) -> Result<Self, String> {
         let mut samples = match kind {
             SampleType::U8 => Self::U8(Vec::new()),
@@ -192,7 +194,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// From the bytes of `bytes.len() / kind.bytes()` samples.
+    /// Reads `bytes.len() / kind.bytes()` samples from their bytes.
     pub(super) fn from_bytes(kind: SampleType, bytes: &[u8], big_endian: bool) -> Self {
         macro_rules! convert {
             ($t:ty) => {
@@ -215,7 +217,7 @@ impl Samples {
         }
     }
 
-    /// Writes the samples' bytes, little-endian, row by row of `cols`.
+    /// Writes the samples' bytes, little-endian, in rows of `cols` samples.
     pub(super) fn write_le(&self, file: &mut impl std::io::Write, cols: usize) -> std::io::Result<()> {
         each!(self, v => {
             let mut bytes = Vec::new();
@@ -228,17 +230,17 @@ impl Samples {
         Ok(())
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         each!(self, v => v.len())
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Their type.
+    /// Returns the type of the samples.
     pub fn kind(&self) -> SampleType {
         match self {
             Self::U8(_) => SampleType::U8,
@@ -251,13 +253,13 @@ impl Samples {
         }
     }
 
-    /// Sample number `k`, counted row by row from 0; every type fits an `f64` exactly.
+    /// Returns sample number `k`, counted row by row from 0; `f64` represents the values of every type exactly.
     #[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
     pub fn get(&self, k: usize) -> f64 {
         each!(self, v => v[k].into())
     }
 
-    /// The samples of these numbers ([`Samples::get`]), in order.
+    /// Returns the samples with these indices ([`Samples::get`]), in order.
     pub fn numbers(&self, range: Range<usize>) -> Vec<f64> {
         fn all<T: Copy + Into<f64>>(v: &[T]) -> Vec<f64> {
             v.iter().map(|x| (*x).into()).collect()
@@ -265,7 +267,7 @@ impl Samples {
         each!(self, v => all(&v[range]))
     }
 
-    /// The same samples with every row (of `cols`) at its mirrored place, south for north.
+    /// Returns the samples with the order of the rows (of `cols` samples) reversed, south for north.
     pub(super) fn flipped(self, cols: usize) -> Self {
         fn flip<T: Copy>(v: Vec<T>, cols: usize) -> Vec<T> {
             v.chunks(cols.max(1)).rev().flatten().copied().collect()
@@ -273,7 +275,7 @@ impl Samples {
         each_alike!(self, v => flip(v, cols))
     }
 
-    /// Samples given column by column (Fortran order), row by row.
+    /// Converts samples in column-major (Fortran) order to row-major order.
     pub(super) fn transposed(self, [rows, cols]: Size) -> Self {
         fn turn<T: Copy>(v: &[T], rows: usize, cols: usize) -> Vec<T> {
             (0..rows).flat_map(|i| (0..cols).map(move |j| v[j * rows + i])).collect()
@@ -282,29 +284,29 @@ impl Samples {
     }
 }
 
-/// What a raster is, apart from its samples.
+/// The metadata of a raster, without its samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
-    /// Rows and columns.
+    /// The numbers of rows and columns.
     pub size: Size,
-    /// Type of its samples.
+    /// The type of its samples.
     pub kind: SampleType,
-    /// The sample that stands for no data; `None` where none does.
+    /// The sample that stands for no data; `None` if there is none.
     pub nodata: Option<f64>,
-    /// Factor and offset from sample to value; `[1, 0]` where nothing is said.
+    /// The factor and offset from sample to value; `[1, 0]` if none are specified.
     pub scale: [f64; 2],
-    /// Unit of the values, as the file words it; `None` where it says nothing.
+    /// The unit of the values, as spelled in the file; `None` if it is not specified.
     pub unit: Option<String>,
-    /// What the values are, in a word, to be written; `None` where nothing is to be said.
+    /// A short description of the values, for writing; `None` to write none.
     pub description: Option<String>,
-    /// Where the cells lie, and the keys of the CRS; `None` where nothing is said.
+    /// The position of the cells, and the keys of the CRS; `None` if not specified.
     pub georeference: Option<Georeference>,
-    /// What a reader left out or had to assume.
+    /// What the reader ignored or had to assume.
     pub warnings: Vec<String>,
 }
 
 impl Head {
-    /// Samples of a size and type of which nothing more is known.
+    /// Makes metadata with a size and type and nothing else.
     pub fn new(size: Size, kind: SampleType) -> Self {
         Self {
             size,
@@ -319,31 +321,31 @@ impl Head {
     }
 }
 
-/// A file's samples, and what the file says of them.
+/// A file's samples and metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raster {
-    /// Rows and columns.
+    /// The numbers of rows and columns.
     pub size: Size,
-    /// The samples, one a cell; none where this is only a head.
+    /// The samples, one per cell; empty if only the metadata was read.
     pub samples: Samples,
-    /// The sample that stands for no data, before its scale; `None` where none does.
+    /// The sample that stands for no data, before scaling; `None` if there is none.
     pub nodata: Option<f64>,
-    /// Factor and offset from sample to value (GDAL's band scale); `[1, 0]` where the file says nothing.
+    /// The factor and offset from sample to value (GDAL's band scale); `[1, 0]` if the file specifies none.
     pub scale: [f64; 2],
-    /// Whether the file itself says what its samples mean, by a scale or a unit.
+    /// True if the file itself specifies what its samples mean, by a scale or a unit.
     pub scaled: bool,
-    /// Unit of the values, as the file words it; `None` where it says nothing.
+    /// The unit of the values, as spelled in the file; `None` if it is not specified.
     pub unit: Option<String>,
-    /// Where the cells lie, and the keys of the CRS; `None` where nothing is said.
+    /// The position of the cells, and the keys of the CRS; `None` if not specified.
     pub georeference: Option<Georeference>,
-    /// One a cell, row by row: true where a mask says that there is no data; `None` without a mask.
+    /// The mask, one value per cell, row by row: true where there is no data; `None` without a mask.
     pub mask: Option<Vec<bool>>,
-    /// What the reader left out or had to assume.
+    /// What the reader ignored or had to assume.
     pub warnings: Vec<String>,
 }
 
 impl Raster {
-    /// Samples of which nothing more is known.
+    /// Makes a raster of samples without metadata.
     pub fn new(size: Size, samples: Samples) -> Self {
         Self {
             size,
@@ -358,7 +360,7 @@ impl Raster {
         }
     }
 
-    /// What it is, apart from its samples.
+    /// Returns the metadata without the samples.
     pub fn head(&self) -> Head {
         Head {
             nodata: self.nodata,
@@ -370,7 +372,7 @@ impl Raster {
         }
     }
 
-    /// Leaves out the cells where `mask` is true, beside those left out already.
+    /// Marks the cells where `mask` is true as no data, in addition to those marked already.
     pub(super) fn mask_out(&mut self, mask: Vec<bool>) {
         match &mut self.mask {
             Some(own) => own.iter_mut().zip(mask).for_each(|(own, other)| *own |= other),
@@ -378,7 +380,7 @@ impl Raster {
         }
     }
 
-    /// Whether a mask leaves out cell number `k`, counted row by row from 0.
+    /// Returns true if a mask excludes cell number `k`, counted row by row from 0.
     pub fn is_masked(&self, k: usize) -> bool {
         self.mask.as_ref().is_some_and(|mask| mask[k])
     }

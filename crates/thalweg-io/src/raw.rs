@@ -1,12 +1,12 @@
-//! Headerless samples, little-endian: R16 (u16 codes) and R32 (f32 metres). A sidecar tells the size; without one the
-//! file is a square.
+//! Headerless samples, little-endian: R16 (u16 codes) and R32 (f32 metres). A sidecar specifies the size; without one,
+//! the file must be a square.
 
 use std::io::{self, Write};
 
 use super::sidecar::{ByteOrder, RowOrder};
 use super::{Raster, SampleType, Samples, Sidecar, check_size};
 
-/// Reads samples of type `kind`, or of the type, byte order and row order that the sidecar tells.
+/// Reads samples of type `kind`, or of the type, byte order and row order that the sidecar specifies.
 pub(super) fn read(bytes: &[u8], kind: SampleType, sidecar: Option<&Sidecar>) -> Result<Raster, String> {
     let kind = sidecar.map_or(kind, |s| s.sample);
     if !bytes.len().is_multiple_of(kind.bytes()) {
@@ -34,7 +34,7 @@ pub(super) fn read(bytes: &[u8], kind: SampleType, sidecar: Option<&Sidecar>) ->
     Ok(Raster::new(size, if southward { samples } else { samples.flipped(size[1]) }))
 }
 
-/// Writes the samples, north row first.
+/// Writes the samples, the northern row first.
 pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     raster.samples.write_le(file, raster.size[1])
 }

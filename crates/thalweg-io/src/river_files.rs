@@ -1,7 +1,7 @@
-//! GeoJSON of rivers and lakes, read back to be checked: within limits that no river breaks.
+//! GeoJSON of rivers and lakes, read back for checking, within limits that no valid network exceeds.
 //!
-//! A check walks along every line and over every width. What a file says of them is weighed first, so that the work stays in
-//! proportion to the terrain whatever the file says.
+//! A check walks along every line and over every width. The extent of the lines and widths is checked first, so that
+//! the work stays proportional to the size of the terrain, whatever the file contains.
 
 use std::fmt;
 use std::path::Path;
@@ -17,35 +17,37 @@ use thalweg_core::{Cell, Error, Field, Grid, MapPoint, Result, Size};
 use thalweg_rivers::line_cells::walk;
 use thalweg_rivers::network::{ReachEnd, RiverReach};
 
-/// Bytes of a document that any terrain may have, and those for each of its cells.
+/// The allowed size of a document in bytes: a constant, and a number per cell of the terrain.
 const BYTES: [u64; 2] = [16 << 20, 64];
 
-/// Parts of a cell that places are read back in.
+/// Positions that are read back are rounded to one cell divided by this number.
 const SNAP: f64 = 1e7;
 
-/// Cells beyond the terrain's sides in which a line may lie.
+/// The number of cells outside the terrain's sides in which a line may be.
 const MARGIN: f64 = 2.0;
 
-/// Stretches of lines that may pass a cell.
+/// The greatest number of line segments that may pass through a cell.
 const CROWD: u16 = 128;
 
-/// Mouths that may be given.
+/// The greatest number of given mouths.
 const MOUTHS: usize = 10_000;
 
-/// Heights and depths of water that are believed, in metres.
+/// The greatest accepted magnitude of heights and depths of water, in metres.
 const LEVELS: f64 = 20_000.0;
 
-/// The longest document that is read for a terrain of this grid, in bytes: 16 MiB, and 64 bytes a cell.
+/// Returns the greatest size in bytes of a document that is read for a terrain of this grid: 16 MiB plus 64 bytes per
+/// cell.
 pub fn most_bytes(grid: &Grid) -> u64 {
     BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
 }
 
-/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words. Name, order, kind,
-/// length, drainage area and depth, which no check needs, are not read and have their defaults.
+/// Reads the reaches of a GeoJSON document (the bytes of its text); the error is the problem in words. Name, order,
+/// kind, length, drainage area and depth, which no check needs, are not read and have their defaults.
 ///
 /// # Errors
-/// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2
-/// cells outside the terrain, beyond ±20 000 m, wider than the terrain, more than it has room for.
+/// Returns an error if the document is not a list of reaches; if a reach has fewer than two points, or not one level
+/// and one width per point; if reaches are impossible: more than 2 cells outside the terrain, beyond ±20 000 m, wider
+/// than the terrain, or more than it has space for.
 pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String> {
     let document: Document<ReachFeature> = parsed(text, "is no reach as `rivers` writes it")?;
     let place = Place::of(grid);
@@ -57,10 +59,10 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String
     Ok(reaches)
 }
 
-/// Reads the lakes of a GeoJSON document (bytes of its text); the error is the problem in words.
+/// Reads the lakes of a GeoJSON document (the bytes of its text); the error is the problem in words.
 ///
 /// # Errors
-/// What is no list of lakes; a level beyond ±20 000 m.
+/// Returns an error if the document is not a list of lakes, or if a level is beyond ±20 000 m.
 pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
     let document: Document<LakeFeature> = parsed(text, "is no lake as `rivers` writes it")?;
     let lakes = document.features.into_iter().map(|feature| {
@@ -73,21 +75,21 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
     lakes.collect()
 }
 
-/// What is said of a network beside its lines.
+/// The data of a network other than its lines.
 #[derive(Deserialize)]
 #[non_exhaustive]
 pub struct Header {
-    /// Sea level in metres; `None` without a sea.
+    /// The sea level in metres; `None` without a sea.
     pub sea_level: Option<f64>,
-    /// Cells (row, column) that were given as mouths.
+    /// The cells (row, column) that were given as mouths.
     #[serde(default)]
     pub mouths: Vec<Cell>,
 }
 
-/// Reads what is said of a network (bytes of JSON); the error is the problem in words.
+/// Reads the file `network.json` of a network (the bytes of its JSON); the error is the problem in words.
 ///
 /// # Errors
-/// What is no such note; over 10 000 mouths.
+/// Returns an error if the bytes are not such a file, or if there are more than 10 000 mouths.
 pub fn parse_about(text: &[u8]) -> Result<Header, String> {
     let about: Header = parsed(text, "is no note as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
@@ -96,13 +98,14 @@ pub fn parse_about(text: &[u8]) -> Result<Header, String> {
     Ok(about)
 }
 
-/// Reads what a file holds, of at most [`most_bytes`]; `parse` says what is wrong with it.
+/// Reads a file of at most [`most_bytes`] and parses it with `parse`, which returns the problem in words.
 ///
 /// # Errors
-/// A file that cannot be read, is too long for this grid, or for which there is no memory; what `parse` says.
+/// Returns an error if the file cannot be read, is too long for this grid or for memory; or the problem that `parse`
+/// returns.
 pub fn read_as<T>(path: &Path, grid: &Grid, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
     let text = plain::read(path, most_bytes(grid))?;
-    // A number of two characters becomes eight bytes, in lists that grow.
+    // A number of two characters becomes eight bytes, in vectors that grow by reallocation.
     memory::check_memory(&path.display().to_string(), (text.len() as u64).saturating_mul(12))?;
     parse(&text).map_err(|problem| Error::file(path, problem))
 }
@@ -195,7 +198,7 @@ impl ReachProperties {
                 line.len()
             ));
         }
-        // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
+        // Map coordinates are rounded, which must not move a position across the border of its cell.
         let snapped = |place: Cell<f64>| place.map(|x| (x * SNAP).round() / SNAP);
         let end = ReachEnd::find(&self.ends).ok_or_else(|| {
             let (id, word) = (self.id, plain::clipped(&self.ends));
@@ -219,7 +222,7 @@ impl ReachProperties {
     }
 }
 
-/// Refuses a reach that lies outside the terrain, or whose levels and widths are none.
+/// Rejects a reach that is outside the terrain, or whose levels or widths are impossible.
 fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
     let id = reach.id;
     for (at, place) in reach.places.iter().enumerate() {
@@ -247,7 +250,7 @@ fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses more lines and wider water than there is room for.
+/// Rejects more lines and wider water than the terrain has space for.
 fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
     let cells = grid.len() as f64;
     let (mut long, mut wide) = (0.0, 0.0);
@@ -266,6 +269,7 @@ fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
             ));
         }
     }
+    // Counts the line segments that pass through each cell.
     let size: Size = grid.size.map(|n| n + 2 * MARGIN as usize + 2);
     let mut passes = Field::new(size, 0u16);
     for reach in reaches {
@@ -299,7 +303,7 @@ mod tests {
         Grid::new([20, 30], 10.0).unwrap()
     }
 
-    /// A reach of two vertices, with some of its properties changed.
+    /// Makes a reach of two vertices with some of its properties changed.
     fn with(line: Value, change: Value) -> String {
         let mut properties = json!({
             "id": 0, "run": 1, "ends": "edge", "discharge_from_m3_s": 1.0, "discharge_m3_s": 2.0, "lake_from": null,
@@ -349,7 +353,7 @@ mod tests {
             let message = refusal(line, change);
             assert!(message.contains(words) && message.len() < 500, "{words}: {message}");
         }
-        // A line to and fro: over the cell's limit first, over the terrain's on a longer one.
+        // A line back and forth: it first exceeds the limit of a cell, and on a longer line the limit of the terrain.
         let many = |n: usize, far: f64| {
             let line: Vec<[f64; 2]> = (0..n).map(|k| [5.0 + far * (k % 2) as f64, -5.0]).collect();
             refusal(json!(line), json!({"surfaces_m": vec![1.0; n], "beds_m": vec![0.0; n], "widths_m": vec![1.0; n]}))

@@ -1,4 +1,5 @@
-//! What `rivers` leaves in a folder: the files of [`save_network`], a mesh of the water, a map, and the report that speaks for them.
+//! The folder that the command `rivers` writes: the files of [`save_network`], a mesh of the water, a map, and the
+//! report that lists them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use thalweg_render::products::ribbon::ribbons;
 use thalweg_rivers::network::{FLOW, Mouth, Network};
 use thalweg_rivers::{Carved, Vertex, drained};
 
-/// Name of the report, which speaks for the other files.
+/// The name of the report, which lists the other files.
 pub const REPORT: &str = "rivers.json";
 
 /// The files that are written.
@@ -47,21 +48,22 @@ const FILES: [&str; 20] = [
     REPORT,
 ];
 
-/// Whether these files may come into `folder`: none is among those in `reads`, and none is spoken for by the report of something else.
-/// Nothing is made.
+/// Checks that these files may be written to `folder`: none of them is among the input files `reads`, and none is
+/// listed by the report of something else. Nothing is created.
 ///
 /// # Errors
-/// The first file that may not: as [`apart`], and as [`output::check_names`].
+/// Returns an error for the first file that may not be written: the errors of [`apart`] and [`output::check_names`].
 pub fn check_files(folder: &Path, reads: &[PathBuf]) -> Result<()> {
     apart(reads, &FILES.map(|name| folder.join(name)))?;
     output::check_names(folder, REPORT, &FILES.map(String::from))
 }
 
-/// Writes the files of a network for `folder`, which is there. `terrain` is the one that it was planned on; its ground becomes the carved
-/// one. `nodata` stands for no data in heights, as in [`SaveOptions`](super::SaveOptions). Files get their names by [`Draft::commit`].
+/// Writes the files of a network for `folder`, which must exist. `terrain` is the terrain on which the network was
+/// planned; its ground is replaced by the carved ground. `nodata` is the value for no data in heights, as in
+/// [`SaveOptions`](super::SaveOptions). The files get their names by [`Draft::commit`].
 ///
 /// # Errors
-/// As [`Draft::folder`], [`save_network`] and [`river_map`]; a file that cannot be written.
+/// Returns the errors of [`Draft::folder`], [`save_network`] and [`river_map`]; an error if a file cannot be written.
 pub fn draft_network(
     folder: &Path,
     terrain: &mut Terrain,
@@ -99,7 +101,7 @@ fn save_water_and_map(at: &Path, terrain: &Terrain, network: &Network, carved: &
     let drawn = drawn_size(terrain.grid.size);
     let pixels = size_within(drawn, SCREEN);
     let step = |k: usize| between(terrain.grid.size[k], drawn[k]) * drawn[k] as f64 / pixels[k] as f64;
-    // The first sample lies on the middle of the first cell.
+    // The first sample is at the centre of the first cell.
     let first = |k: usize| 0.5 - 0.5 * between(terrain.grid.size[k], drawn[k]) + 0.5 * step(k);
     let (first, step) = (Cell::from_axes(first), Cell::from_axes(step));
     saved.add(save_world_file(&map, &terrain.grid, MapPixels { first, step })?);
@@ -107,7 +109,7 @@ fn save_water_and_map(at: &Path, terrain: &Terrain, network: &Network, carved: &
     Ok(saved)
 }
 
-/// What rivers.json holds (its schema is docs/report.schema.json).
+/// Returns the content of rivers.json (its schema is docs/report.schema.json).
 fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
     let grid = &terrain.grid;
     let lengths = network.rivers.iter().map(|run| network.lengths(run).last().copied().unwrap_or(0.0));
@@ -134,25 +136,27 @@ fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
     })
 }
 
-/// Rows and columns of samples that a map of rivers is drawn of: of few cells more.
+/// Returns the rows and columns of samples from which a map of rivers is drawn: more than there are cells if the
+/// terrain is small.
 fn drawn_size([rows, cols]: Size) -> Size {
     let scale = RIVER_MAP as f64 / rows.max(cols) as f64;
     let finer = scale > 1.0 && rows.min(cols) > 1;
     [rows, cols].map(|n| if finer { ((n - 1) as f64 * scale).round() as usize + 1 } else { n })
 }
 
-/// Cells from one of so many samples to the next.
+/// Returns the distance in cells between two of so many samples.
 fn between(cells: usize, samples: usize) -> f64 {
     (cells.max(2) - 1) as f64 / (samples.max(2) - 1) as f64
 }
 
-/// Longer side in pixels that a map of rivers has at least.
+/// The least length in pixels of the longer side of a map of rivers.
 const RIVER_MAP: usize = 1600;
 
-/// The map of a network: its lakes filled, its rivers as wide as their water says. `terrain` is to be the one that the network lies on.
+/// Draws the map of a network: its lakes filled, its rivers as wide as their water. `terrain` must be the one that the
+/// network belongs to.
 ///
 /// # Errors
-/// A network of another size than the terrain; as [`resample`] and [`draw_map`].
+/// Returns an error if the network has another size than the terrain; the errors of [`resample`] and [`draw_map`].
 pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     for [rows, cols] in [network.size, network.lake.size()] {
         let [want_rows, want_cols] = terrain.grid.size;
@@ -166,7 +170,7 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     let size = drawn_size(bare.grid.size);
     let drawn = if size == bare.grid.size { bare } else { resample(&bare, size)? };
     let [tall, wide] = drawn.grid.size;
-    // Samples at the corners stay where they are: cells' middles lie at whole multiples.
+    // The corner samples keep their positions, so the centres of cells are at whole multiples of the step.
     let step = [0, 1].map(|k| between(network.size[k], drawn.grid.size[k]));
     let lakes = Field::generate([tall, wide], |i, j| {
         let at = [i as f64 * step[0], j as f64 * step[1]].map(|x| x.round() as usize);
@@ -222,7 +226,7 @@ mod tests {
         save_network(folder.path(), &terrain, &network, &carved, None).unwrap();
         let found = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let mut found: BTreeSet<String> = found.map(|name| name.into_string().unwrap()).collect();
-        // Those of the water and the map, and the report.
+        // The files of the water mesh and the map, and the report.
         found.extend(["water.glb", "rivers.png", "rivers.pgw", REPORT].map(String::from));
         assert_eq!(found, BTreeSet::from(FILES.map(String::from)));
     }

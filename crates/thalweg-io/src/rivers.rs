@@ -1,4 +1,4 @@
-//! A river network as files, and the same read back to be checked.
+//! Writes a river network to files, and reads them back for checking.
 
 use std::path::{Path, PathBuf};
 
@@ -17,24 +17,25 @@ use thalweg_rivers::network::{FLOW, Mouth, Network, River, RiverReach, Source};
 use thalweg_rivers::waypoints::MOUTHS;
 use thalweg_rivers::{Carved, distance, waypoints};
 
-/// Bytes a cell that a network takes while it is read and checked.
+/// The bytes per cell that a network needs while it is read and checked.
 const BYTES: u64 = 72;
 
-/// Stands in rasters where there is no water.
+/// The value in rasters where there is no water.
 const DRY: f64 = -32_768.0;
 
-/// Writes a carved network into a folder: `height.tif` (64-bit floats, exact), the rasters `rivers`, `paths`, `lakes`, `bed`,
-/// `water_surface`, `wet`, `distance` and `catchments`, `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf, and `network.json`.
+/// Writes a carved network to a folder: `height.tif` (64-bit floats, exact), the rasters `rivers`, `paths`, `lakes`,
+/// `bed`, `water_surface`, `wet`, `distance` and `catchments`, `rivers`, `lakes` and `catchments` as GeoJSON and
+/// FlatGeobuf, and `network.json`.
 ///
-/// Rasters of rivers, paths and catchments hold one more than the run's index, lakes their number, 0 is none; bed and surface are metres,
-/// −32 768 where it is dry; `wet` is the share of a cell that is water, 0 to 1; `distance` is metres to the nearest river's water, −1 where
-/// there is none at all.
+/// The rasters of rivers, paths and catchments contain the run's index plus one, the raster of lakes the lake's number;
+/// 0 stands for none. Bed and surface are in metres, with −32 768 where it is dry. `wet` is the share of a cell that is
+/// water, 0 to 1. `distance` is the distance in metres to the nearest river's water, −1 if there is no river at all.
 ///
-/// `terrain` is the terrain that was carved, with its ground as it is now. `nodata` stands for no data in heights, as in [`SaveOptions`].
-/// Returns the files, and what could not be kept, in words.
+/// `terrain` is the carved terrain with its new ground. `nodata` is the value for no data in heights, as in
+/// [`SaveOptions`]. Returns the files, and warnings about what could not be stored.
 ///
 /// # Errors
-/// A file that cannot be written; a terrain without any data, or whose table of mouths is none.
+/// Returns an error if a file cannot be written, if the terrain has no data, or if its table of mouths is invalid.
 pub fn save_network(
     folder: &Path,
     terrain: &Terrain,
@@ -86,7 +87,7 @@ pub fn save_network(
     Ok((files, said))
 }
 
-/// The paths of runs: one more than the run's index.
+/// Returns the paths of the runs as a raster: the run's index plus one.
 fn paths(network: &Network) -> Field<u32> {
     let mut paths = Field::new(network.size, 0);
     for (number, river) in network.rivers.iter().enumerate() {
@@ -95,7 +96,8 @@ fn paths(network: &Network) -> Field<u32> {
     paths
 }
 
-/// For each cell one more than the index of the run through whose mouth its water leaves; 0 where it leaves by none.
+/// Returns, for each cell, the index plus one of the run through whose mouth its water leaves; 0 if it leaves through
+/// none.
 fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     let grid = terrain.grid.unrolled();
     let land = Land { grid: &grid, ..Land::of(terrain) };
@@ -118,7 +120,7 @@ fn name(network: &Network, river: &River) -> Property {
     Property::Word(format!("{:08x}", network.names[river.number as usize]))
 }
 
-/// A reach as a line with its properties.
+/// Converts a reach to a line with its properties.
 fn reach_feature(reach: &RiverReach) -> Feature {
     let middle = reach.places.len() / 2;
     let drop = reach.surface[0] - reach.surface[reach.surface.len() - 1];
@@ -153,7 +155,7 @@ fn reach_feature(reach: &RiverReach) -> Feature {
     }
 }
 
-/// The lakes as areas.
+/// Converts the lakes to areas with their properties.
 fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
     let mut runoff = vec![0i64; network.lakes.len()];
     let mut leaves = vec![false; network.lakes.len()];
@@ -184,7 +186,7 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
     outlines(&network.lake, true).into_iter().map(feature).collect()
 }
 
-/// The catchments of river mouths as areas.
+/// Converts the catchments of river mouths to areas with their properties.
 fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
     let mut cells = vec![0u64; network.rivers.len() + 1];
     catchments.as_slice().iter().for_each(|river| cells[*river as usize] += 1);
@@ -199,10 +201,11 @@ fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<
     outlines(catchments, false).into_iter().map(feature).collect()
 }
 
-/// Reads what [`save_network`] wrote, to be checked.
+/// Reads the files that [`save_network`] wrote, for checking.
 ///
 /// # Errors
-/// A file that is missing, holds something else, or is of another size than `height.tif`; a world for which there is no memory.
+/// Returns an error if a file is missing, has other content, or has another size than `height.tif`; or if the network
+/// does not fit into memory.
 pub fn read_network(folder: &Path) -> Result<RiverFiles> {
     let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;

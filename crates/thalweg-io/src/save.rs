@@ -1,4 +1,4 @@
-//! From a terrain to a file, with its sidecar where the file cannot say what its samples mean.
+//! Writes a terrain to a file, with a sidecar if the file format cannot store what the samples mean.
 
 use std::path::Path;
 
@@ -10,31 +10,35 @@ use thalweg_core::terrain::Cells;
 use thalweg_core::terrain::grid::PixelIs;
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
-/// What stands for no data if nothing else does: the first of these that lies among no heights, and NaN if all do. `f32` holds them exactly.
+/// The default values for no data: the first that is not among the heights is used, or NaN if all are. `f32` represents
+/// them exactly.
 const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];
 
-/// How a terrain is written.
+/// Options for writing a terrain.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SaveOptions {
-    /// Type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from lowest to highest, with a sidecar); the
-    /// format's usual one if not said ([`Format::writes`]).
+    /// The type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from the lowest to the highest height,
+    /// with a sidecar). `None` uses the format's default type ([`Format::writes`]).
     pub sample: Option<SampleType>,
-    /// Value for cells without data in floating-point files. If it is not said, or lies among the heights, as the file holds them, it is the
-    /// first of −9999, −32768, −3.4e38 and 3.4e38 (the ends of `f32`) that does not, or NaN.
+    /// The value for cells without data in floating-point files. If it is `None`, or among the heights as the file
+    /// stores them, it is the first of −9999, −32768, −3.4e38 and 3.4e38 (the limits of `f32`) that is not among them,
+    /// or NaN.
     pub nodata: Option<f64>,
-    /// For the sidecar: the world's seed, if it has one.
+    /// The world's seed for the sidecar, if it has one.
     pub seed: Option<u64>,
-    /// For the sidecar: the hash of the recipe, if there is one.
+    /// The hash of the recipe for the sidecar, if there is one.
     pub recipe_hash: Option<String>,
 }
 
-/// Writes the ground in metres; the ending picks the format. Returns what was lost or had to be changed, in words.
+/// Writes the ground in metres; the path's extension gives the format. Returns warnings about what was lost or had to
+/// be changed.
 ///
-/// `f64` holds every height exactly; whole samples are stretched over the range of heights and a sidecar is written, as
-/// it is for R32 and NPY, which cannot hold a cell size. A GeoTIFF without CRS still holds the cell size.
+/// `f64` stores every height exactly. Integer samples are stretched over the range of heights and a sidecar is written,
+/// as for R32, NPY and EXR, which cannot store a cell size. A GeoTIFF without a CRS stores the cell size too.
 ///
 /// # Errors
-/// As [`write()`](super::write); samples of type `i16`, `i32` or `u32`, which would lose the slopes; a terrain without any data.
+/// Returns the errors of [`write()`](super::write); an error for samples of type `i16`, `i32` or `u32`, in which slopes
+/// would be lost, and for a terrain without any data.
 pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
     let ground = terrain.ground.as_slice();
     let sheet = Sheet {
@@ -49,25 +53,27 @@ pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions)
     sheet.save(&path.into(), options)
 }
 
-/// Writes a layer as `f32` (a picture or R16: stretched, with a sidecar) with the terrain's georeference and nodata mask. Counts go into a
-/// TIFF as whole numbers of 8 bits, or of 32 if they need them, whose highest code stands for no data.
+/// Writes a layer as `f32` (in PNG or R16 stretched, with a sidecar) with the terrain's georeference and nodata mask.
+/// Counts are written to a TIFF as integers of 8 bits, or of 32 if necessary, whose highest code stands for no data.
 ///
-/// `name` is said in messages; a layer of that name in the terrain tells the unit. Without one heights are metres, and others have none.
+/// `name` is used in messages. The unit is that of the terrain's layer of this name; if there is none, heights are in
+/// metres and other values have no unit.
 ///
 /// # Errors
-/// As [`write()`](super::write); cells of another size than the terrain; no cell with data and a finite
-/// value, but for counts in a TIFF; of those a count of 2³² − 1 on a terrain with cells without data.
+/// Returns the errors of [`write()`](super::write); an error if the cells have another size than the terrain; an error
+/// if no cell has data and a finite value, except for counts in a TIFF; for these, an error if a count is 2³² − 1 and
+/// the terrain has cells without data.
 pub fn save_layer(path: impl Into<FilePath>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = &path.into();
     let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
     save_layer_as(path, terrain, name, cells, sample)
 }
 
-/// Writes a layer as [`save_layer`] does, its samples of the type `sample`, or of the format's usual one. `f64` holds every
-/// layer exactly: heights, counts, and floats alike. Counts in a TIFF are whole numbers whatever `sample` says.
+/// Writes a layer as [`save_layer`] does, with samples of type `sample`, or of the format's default type. `f64` stores
+/// every layer exactly, whether heights, counts or floats. Counts in a TIFF are integers whatever `sample` is.
 ///
 /// # Errors
-/// As [`save_layer`], and samples of type `i16`, `i32` or `u32`.
+/// Returns the errors of [`save_layer`], and an error for samples of type `i16`, `i32` or `u32`.
 pub fn save_layer_as(
     path: impl Into<FilePath>,
     terrain: &Terrain,
@@ -101,7 +107,7 @@ pub fn save_layer_as(
     sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
 }
 
-/// Writes whole numbers as such, in as many bits as they need; the highest code stands for no data.
+/// Writes counts as integers with as many bits as they need; the highest code stands for no data.
 fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u32>) -> Result<()> {
     let mask = terrain.nodata.as_ref();
     let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
@@ -120,11 +126,11 @@ fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u3
     save_samples(path, &terrain.grid, [name, unit], samples, mask.map(|_| f64::from(none)))
 }
 
-/// Writes samples as they are, one a cell, with the terrain's georeference; `name` and `unit` say what they are (`1`: they have no unit),
-/// `nodata` is the sample that stands for no data.
+/// Writes samples unchanged, one per cell, with the terrain's georeference. `name` and `unit` describe them (`1` means
+/// no unit); `nodata` is the sample that stands for no data.
 ///
 /// # Errors
-/// As [`write()`](super::write); another number of samples than the grid has cells.
+/// Returns the errors of [`write()`](super::write); an error if the number of samples is not that of the grid's cells.
 pub fn save_samples(
     path: impl Into<FilePath>,
     grid: &Grid,
@@ -137,30 +143,30 @@ pub fn save_samples(
     write_as(&path.into(), &raster, overviews, Some(name))
 }
 
-/// Whether [`save()`] writes a sidecar beside such a file; `sample` as in [`SaveOptions`].
+/// Returns true if [`save()`] writes a sidecar for this path; `sample` is as in [`SaveOptions`].
 ///
 /// # Errors
-/// An ending that names no format.
+/// Returns an error for an unknown extension.
 pub fn writes_sidecar(path: &Path, sample: Option<SampleType>) -> Result<bool> {
     let format = Format::of(path)?;
     Ok(sample.or(format.writes().first().copied()).is_some_and(|kind| needs_sidecar(format, kind)))
 }
 
-/// Whether such a file cannot say by itself what its samples mean.
+/// Returns true if a file of this format and type cannot store what its samples mean.
 fn needs_sidecar(format: Format, kind: SampleType) -> bool {
     kind.full().is_some() || matches!(format, Format::R32 | Format::Npy | Format::Exr)
 }
 
-/// One value to a cell, to be written.
+/// The values to write, one per cell.
 struct Sheet<'a> {
     grid: &'a Grid,
     mask: Option<&'a Field<bool>>,
     value: &'a (dyn Fn(usize) -> f64 + Sync),
     name: &'a str,
     unit: &'a str,
-    /// Lowest and highest value where there is data.
+    /// The lowest and highest value of the cells with data.
     range: Option<[f64; 2]>,
-    /// Whether the values are elevations.
+    /// True if the values are elevations.
     heights: bool,
 }
 
@@ -187,9 +193,9 @@ impl Sheet<'_> {
         if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
             warnings.push(format!("{format} keeps no coordinate reference system; write .tif to keep it"));
         }
-        // Codes are no metres: the sidecar tells what they mean.
+        // Codes are not in metres: the sidecar specifies their meaning.
         let unit = (kind.full().is_none() && self.unit != "1").then(|| self.unit.to_string());
-        // A nodata code needs no tag where the sidecar says it and no reader looks for one.
+        // The nodata code needs no tag in a PNG or R16 file: the sidecar specifies it, and no reader looks for a tag.
         let raster = Raster { nodata, unit, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
         write_as(path, &raster, Overviews::Means, Some(self.name))?;
         if needs_sidecar(format, kind) {
@@ -216,7 +222,8 @@ impl Sheet<'_> {
         Ok(warnings)
     }
 
-    /// The value for no data: what was asked for unless a cell with data has it in a file of such samples.
+    /// Returns the value for no data: the requested one, unless it is among the values of the cells with data as this
+    /// sample type stores them.
     fn nodata_value(
         &self,
         kind: SampleType,
@@ -224,7 +231,7 @@ impl Sheet<'_> {
         asked: Option<f64>,
         warnings: &mut Vec<String>,
     ) -> f64 {
-        // Rounded to 32 bits a height may become the value that it was beside.
+        // Rounded to 32 bits, a height may become equal to a value that it differed from.
         let held = |v: f64| if kind == SampleType::F32 { f64::from(v as f32) } else { v };
         let taken = |v: f64| (held(low)..=held(high)).contains(&held(v));
         let free = NODATA.into_iter().find(|v| !taken(*v)).unwrap_or(f64::NAN);
@@ -242,7 +249,7 @@ impl Sheet<'_> {
         self.mask.is_some_and(|m| m[k])
     }
 
-    /// The values as they are.
+    /// Returns the values unchanged.
     fn plain(&self, kind: SampleType, nodata: f64) -> Samples {
         let value = |k| if self.is_masked(k) { nodata } else { (self.value)(k) };
         let cells = (0..self.grid.len()).into_par_iter().map(value);
@@ -252,11 +259,11 @@ impl Sheet<'_> {
         }
     }
 
-    /// The values stretched over the codes; with the nodata code and the values of code 0 and of the highest code.
-    /// Where there are cells without data they have code 0, and data begins at 1.
+    /// Stretches the values over the codes. Returns the samples, the nodata code, and the values of code 0 and of the
+    /// highest code. If there are cells without data, they have code 0 and data begins at code 1.
     fn stretched(&self, kind: SampleType, [low, high]: [f64; 2]) -> (Samples, Option<f64>, [f64; 2]) {
         let full = kind.full().unwrap_or(65_535.0);
-        let high = if high > low { high } else { low + 1.0 }; // of flat land any range tells the height
+        let high = if high > low { high } else { low + 1.0 }; // on flat ground any range represents the height
         let first = f64::from(u8::from(self.mask.is_some()));
         let zero = low - first * (high - low) / (full - first);
         let code = |k: usize| {
@@ -272,8 +279,8 @@ impl Sheet<'_> {
     }
 }
 
-/// The grid's georeference moved to its window's corner: what [`save()`] writes. If it has no transform, it gets one in metres, with
-/// the north-western corner of world cell (0, 0) at 0, 0.
+/// Returns the grid's georeference, moved to its window's corner, as [`save()`] writes it. Without a transform it gets
+/// one in metres, with the north-western corner of world cell (0, 0) at 0, 0.
 pub fn save_place(grid: &Grid) -> Georeference {
     placed(grid)
 }
@@ -306,7 +313,7 @@ mod tests {
         let path = folder.path().join("a.tif");
         let mut land = holed();
         let heights = |metres: [f64; 4]| Field::generate([1, 4], |_, j| Height::saturating(metres[j]));
-        // Beside −9999 and beside what is asked for by less than f32 tells.
+        // A height that differs from −9999, and from the requested value, by less than f32 resolves.
         land.ground = heights([-9998.9999, 5.0, 7.0, 5.0]);
         for (sample, nodata) in [(SampleType::F32, -32_768.0), (SampleType::F64, -9999.0)] {
             save(&path, &land, &SaveOptions { sample: Some(sample), ..SaveOptions::default() }).unwrap();
@@ -315,7 +322,7 @@ mod tests {
         land.ground = heights([5000.0001, 5001.0, 5002.0, 5001.0]);
         let said = save(&path, &land, &SaveOptions { nodata: Some(5000.0), ..SaveOptions::default() }).unwrap();
         assert!(said[0].contains("-9999 is written instead"), "{said:?}");
-        // Numbers of a layer may lie anywhere.
+        // Values of a layer may be anywhere in the range of f32.
         let (low, high) = (f64::from(f32::MIN), f64::from(f32::MAX));
         for (floats, nodata) in [
             ([-40_000.0, -32_768.0, 0.0, 0.0], low),

@@ -1,4 +1,4 @@
-//! The sidecar: a small JSON file beside a file that cannot say itself what its samples mean (`height.png.json`).
+//! The sidecar: a small JSON file next to a raster file that cannot store what its samples mean (`height.png.json`).
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -9,85 +9,85 @@ use serde::{Deserialize, Serialize};
 use super::{FilePath, SampleType, atomic, plain};
 use thalweg_core::{Error, Result, Size};
 
-/// The longest sidecar that is read; ours have under a thousand bytes.
+/// The greatest size of a sidecar that is read; those written by this crate have less than a thousand bytes.
 const MAX_BYTES: u64 = 1 << 16;
 
-/// Order of the bytes of a sample.
+/// The byte order of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ByteOrder {
-    /// Least byte first.
+    /// Little-endian.
     #[default]
     Little,
-    /// Greatest byte first (inside a PNG).
+    /// Big-endian (inside a PNG).
     Big,
 }
 
-/// Which row comes first.
+/// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
-    /// The northern one.
+    /// The northern row comes first.
     #[default]
     North,
-    /// The southern one (Unity).
+    /// The southern row comes first (Unity).
     South,
 }
 
-/// What the samples of the file beside it mean: value = minimum + sample / full · (maximum − minimum) for whole
-/// samples (full = 255 or 65535), value = sample for floating-point ones.
+/// The meaning of a file's samples: value = minimum + sample / full · (maximum − minimum) for integer samples (full =
+/// 255 or 65535), value = sample for floating-point samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sidecar {
-    /// Value of the lowest code (0); of floating-point samples, the lowest. In [`Sidecar::unit`].
+    /// The value of the lowest code (0), or the lowest of floating-point samples, in [`Sidecar::unit`].
     pub minimum: f64,
-    /// Value of the highest code (255 or 65535); of floating-point samples, the highest. In [`Sidecar::unit`].
+    /// The value of the highest code (255 or 65535), or the highest of floating-point samples, in [`Sidecar::unit`].
     pub maximum: f64,
-    /// Unit of the values, `m` for heights, `1` for none.
+    /// The unit of the values: `m` for heights, `1` for none.
     #[serde(default = "metre")]
     pub unit: String,
-    /// Side of a cell in metres, 0.001 to 100 000.
+    /// The side of a cell in metres, 0.001 to 100 000.
     pub cell_size: f64,
-    /// Cells from north to south.
+    /// The number of rows.
     pub rows: usize,
-    /// Cells from west to east.
+    /// The number of columns.
     pub columns: usize,
-    /// Type of the samples.
+    /// The type of the samples.
     pub sample: SampleType,
-    /// Order of their bytes.
+    /// The byte order of the samples.
     #[serde(default)]
     pub byte_order: ByteOrder,
-    /// Which row is first.
+    /// The order of the rows.
     #[serde(default)]
     pub row_order: RowOrder,
-    /// The sample that stands for no data; `None` where none does.
+    /// The sample that stands for no data; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodata: Option<f64>,
-    /// Values to type into game engines; only for heights.
+    /// Settings for game engines; for heights only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engines: Option<Engines>,
-    /// Seed of the world, if it has one.
+    /// The seed of the world, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Hash of the recipe that made the world, if one did.
+    /// The hash of the recipe that made the world, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe_hash: Option<String>,
-    /// Version of thalweg that wrote the file; `None` where something else did.
+    /// The version of thalweg that wrote the file; `None` if another program did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thalweg: Option<String>,
 }
 
-/// Values to type into game engines, for samples of 16 bits over the full range.
+/// Settings for importing the heights into game engines, for samples of 16 bits over the full range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Engines {
-    /// Unreal Engine's landscape import.
+    /// The settings of Unreal Engine's landscape import.
     pub unreal: Unreal,
-    /// Unity's terrain settings.
+    /// The settings of Unity's terrain.
     pub unity: Unity,
-    /// Godot's Terrain3D importer.
+    /// The settings of Godot's Terrain3D importer.
     pub godot: Godot,
 }
 
-/// Unreal: z = (v − 32768)/128 · scale/100 metres above the actor.
+/// Unreal decodes a sample v to z = (v − 32768)/128 · scale/100 metres above the actor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unreal {
     /// Scale Z: relief in metres · 12800/65535.
@@ -98,7 +98,7 @@ pub struct Unreal {
     pub location_z: f64,
 }
 
-/// Unity decodes v/65536 and wants the southern row first.
+/// Unity decodes a sample v as v/65536 and expects the southern row first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unity {
     /// Terrain height: relief · 65536/65535 metres.
@@ -109,20 +109,20 @@ pub struct Unity {
     pub terrain_length: f64,
     /// Position Y of the terrain in metres: the minimum.
     pub position_y: f64,
-    /// Whether to tick "flip vertically" when importing this file.
+    /// True if "flip vertically" must be selected when this file is imported.
     pub flip_vertically: bool,
 }
 
-/// Godot Terrain3D: range and size are typed by hand for R16.
+/// Godot Terrain3D needs the range and the size for R16 files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Godot {
-    /// R16 range, lower end, in metres.
+    /// The lower end of the R16 range, in metres.
     pub minimum: f64,
-    /// R16 range, upper end, in metres.
+    /// The upper end of the R16 range, in metres.
     pub maximum: f64,
-    /// R16 size: columns and rows.
+    /// The R16 size: columns and rows.
     pub size: [usize; 2],
-    /// Vertex spacing in metres.
+    /// The vertex spacing in metres.
     pub vertex_spacing: f64,
 }
 
@@ -131,7 +131,8 @@ fn metre() -> String {
 }
 
 impl Engines {
-    /// The values for heights of `minimum` to `maximum` metres on `size` cells (rows, columns) of `cell` metres.
+    /// Computes the settings for heights of `minimum` to `maximum` metres on `size` cells (rows, columns) of `cell`
+    /// metres.
     pub fn new(minimum: f64, maximum: f64, [rows, columns]: Size, cell: f64) -> Self {
         let relief = maximum - minimum;
         let scale_z = relief * 12_800.0 / 65_535.0;
@@ -150,33 +151,34 @@ impl Engines {
 }
 
 impl Sidecar {
-    /// Where the sidecar of `path` lies: its whole name and `.json`.
+    /// Returns the path of the sidecar of `path`: the whole name and `.json`.
     pub fn path(path: impl AsRef<Path>) -> PathBuf {
         let mut name = OsString::from(path.as_ref());
         name.push(".json");
         PathBuf::from(name)
     }
 
-    /// The files that are read of a raster: itself, and the sidecar beside it if there is one.
+    /// Returns the files that are read for a raster: the file itself, and its sidecar if there is one.
     pub fn files(path: &Path) -> Vec<PathBuf> {
         let sidecar = Some(Self::path(path)).filter(|sidecar| sidecar.is_file());
         [path.to_path_buf()].into_iter().chain(sidecar).collect()
     }
 
-    /// The sidecar beside `path`; `None` where there is no such file.
+    /// Reads the sidecar of `path`; `None` if there is none.
     ///
     /// # Errors
-    /// A file that cannot be read or has over 64 KiB; as [`Sidecar::parse`].
+    /// Returns an error if the file cannot be read or has more than 64 KiB; the errors of [`Sidecar::parse`].
     pub fn beside(path: impl Into<FilePath>) -> Result<Option<Self>> {
         let path = path.into().with_suffix(".json");
         let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
         Self::parse(&bytes).map(Some).map_err(|error| error.of_file(&path))
     }
 
-    /// Reads a sidecar from its bytes. An error becomes one of the file by [`Error::of_file`].
+    /// Parses a sidecar from its bytes. An error becomes one about a file by [`Error::of_file`].
     ///
     /// # Errors
-    /// What is no JSON of a sidecar; a minimum above the maximum, or one of them infinite; a cell size that is not 0.001 to 100 000 m.
+    /// Returns an error if the bytes are not the JSON of a sidecar, if the minimum is above the maximum or one of them
+    /// is not finite, or if the cell size is not 0.001 to 100 000 m.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let refuse = |problem: String| Error::content("sidecar", problem);
         let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
@@ -196,7 +198,7 @@ impl Sidecar {
     /// Writes the sidecar of `path`.
     ///
     /// # Errors
-    /// As [`atomic()`].
+    /// Returns the errors of [`atomic()`].
     pub fn write(&self, path: impl Into<FilePath>) -> Result<()> {
         let path = path.into().with_suffix(".json");
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(&path, error.to_string()))?;
@@ -211,18 +213,18 @@ mod tests {
 
     #[test]
     fn engines_decode_to_the_true_heights() {
-        // The engines' own decoding formulas, applied to the lowest and highest code, must give the range back.
+        // The engines' own decoding formulas, applied to the lowest and the highest code, must return the range.
         let (low, high, cell) = (-37.5, 1234.25, 2.5);
         let engines = Engines::new(low, high, [505, 1009], cell);
         let unreal =
             |v: f64| (v - 32_768.0) / 128.0 * engines.unreal.scale_z / 100.0 + engines.unreal.location_z / 100.0;
         let unity = |v: f64| v / 65_536.0 * engines.unity.terrain_height + engines.unity.position_y;
         for (code, metres) in [(0.0, low), (65_535.0, high)] {
-            // a few roundings of numbers up to 10⁵
+            // tolerance: a few roundings of numbers up to 10⁵
             assert!((unreal(code) - metres).abs() < 1e-9);
             assert!((unity(code) - metres).abs() < 1e-9);
         }
-        // 100 · extent / (N − 1), extent from the first sample to the last
+        // 100 · extent / (N − 1), where the extent is from the first sample to the last
         assert_eq!(engines.unreal.scale_xy, 100.0 * (1008.0 * cell) / 1008.0);
         assert_eq!([engines.unity.terrain_width, engines.unity.terrain_length], [2520.0, 1260.0]);
     }

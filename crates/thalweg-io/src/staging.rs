@@ -1,8 +1,10 @@
-//! Files that appear together: all are written into folders beside their places, and take their names when the last is whole.
+//! Sets of files that appear together: all are written to temporary folders next to their final paths, and renamed when
+//! the last one is complete.
 //!
-//! A folder that holds a world holds one world. Its report speaks for the others: the old one goes before the first new file
-//! takes its name, and the new one comes after the last. Whoever finds a report finds all that it names, and nothing of a former
-//! world. In between a list, [`JOURNAL`], keeps the names of both, so that a run after a crash knows what to take away.
+//! A folder that contains a world contains one world. Its report lists the other files: the old report is removed
+//! before the first new file is renamed, and the new one is renamed after the last. A reader that finds a report
+//! therefore finds all files that it lists, and none of a previous world. In between, a list, [`JOURNAL`], keeps the
+//! names of both worlds' files, so that a run after a crash knows which files to remove.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,13 +19,13 @@ use super::store::FilePath;
 use thalweg_core::base::names::{from_text, shown, to_text};
 use thalweg_core::{Error, Result};
 
-/// Name of the list of a folder's files while their change is under way.
+/// The name of the list of a folder's files while they are being replaced.
 pub const JOURNAL: &str = ".thalweg-journal.json";
 
-/// The report of a folder that holds the layers of a run and nothing else of it; [`list`] makes its text.
+/// The report of a folder that contains only the layers of a run; [`list`] makes its text.
 pub const LAYERS: &str = ".thalweg-layers.json";
 
-/// The reports that speak for the files of a folder, and files that each of them always names.
+/// The reports that list the files of a folder, each with files that it always lists.
 const REPORTS: [(&str, &[&str]); 5] = [
     ("report.json", &["height.tif", "recipe.toml"]),
     ("drain.json", &["filled.tif", "directions.tif"]),
@@ -32,23 +34,23 @@ const REPORTS: [(&str, &[&str]); 5] = [
     (LAYERS, &[]),
 ];
 
-/// Files on their way. Dropped before [`Staging::commit`] it leaves nothing.
+/// A set of files that is being written. If it is dropped before [`Staging::commit`], nothing remains of it.
 #[derive(Debug, Default)]
 pub struct Staging {
-    /// Folders, and where files for them are until they are whole.
+    /// The target folders, each with the temporary folder of its files.
     parts: Vec<(FilePath, Temporary)>,
 }
 
 impl Staging {
-    /// Nothing yet.
+    /// Makes an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A temporary folder, into which goes what is to lie in `target`.
+    /// Returns a temporary folder for the files that will be in `target`.
     ///
     /// # Errors
-    /// A `target` that is not there or in which no folder can be made.
+    /// Returns an error if `target` does not exist or no folder can be created in it.
     pub fn folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         let target = target.into();
         if let Some((_, part)) = self.parts.iter().find(|(known, _)| **known == *target) {
@@ -63,24 +65,25 @@ impl Staging {
         Ok(path)
     }
 
-    /// The temporary path of the file that is to be `target`; a sidecar of that path becomes one of `target`.
+    /// Returns the temporary path of the file that will be `target`. A sidecar of that path becomes the sidecar of
+    /// `target`.
     ///
     /// # Errors
-    /// As [`Staging::folder`]; a path without a name.
+    /// Returns the errors of [`Staging::folder`]; an error if the path has no file name.
     pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         let target = target.into();
         let name = target.file_name().ok_or_else(|| Error::file(&target, "is no file name"))?;
         Ok(self.folder(target.folder())?.join(name))
     }
 
-    /// What a path among these files is to be called; other paths stay.
+    /// Returns the final path of a temporary path of this set; other paths stay.
     pub fn target(&self, path: &Path) -> PathBuf {
         let rest =
             |(folder, part): &(FilePath, Temporary)| Some(folder.join(path.strip_prefix(&**part.path()).ok()?).into());
         self.parts.iter().find_map(rest).unwrap_or_else(|| path.to_path_buf())
     }
 
-    /// An error of a writer, of the file that was to be.
+    /// Replaces a temporary path in a writer's error by the final path.
     pub fn error(&self, error: Error) -> Error {
         match error {
             Error::File { path, problem } => Error::File { path: self.target(&path), problem },
@@ -89,7 +92,7 @@ impl Staging {
         }
     }
 
-    /// What a writer said, of the files that are to be.
+    /// Replaces temporary folders in a writer's warnings by the final ones.
     pub fn said(&self, words: Vec<String>) -> Vec<String> {
         let named = |text: String| {
             self.parts.iter().fold(text, |text, (folder, part)| text.replace(&shown(part.path()), &shown(folder)))
@@ -97,13 +100,14 @@ impl Staging {
         words.into_iter().map(named).collect()
     }
 
-    /// Gives all files their names. `reports` are those among them that speak for the others: older ones of these names go first,
-    /// and these come last, in their order. `whole` are those of the reports whose folder holds what one run made: the files that
-    /// the former report of that name speaks for are taken away, but for those in `keep`.
+    /// Renames all files to their final names. `reports` are those files that list the others: old reports of these
+    /// names are removed first, and the new ones are renamed last, in their order. `whole` are those reports whose
+    /// folder contains the files of one run: files that the previous report of that name lists are removed, except for
+    /// those in `keep`.
     ///
     /// # Errors
-    /// What the system refuses: a folder that is gone, a place taken by one, no right, no space. Files may then have their names already,
-    /// but no report speaks for them.
+    /// Returns an error of the operating system: a folder no longer exists, a folder has the name of a file, there is
+    /// no permission, or no space. Some files may then have their final names already, but no report lists them.
     pub fn commit(self, reports: &[FilePath], whole: &[FilePath], keep: &[PathBuf]) -> Result<()> {
         let mut moves = Vec::new();
         for (folder, part) in &self.parts {
@@ -114,10 +118,13 @@ impl Staging {
         moves.sort_by(|(a, _), (b, _)| a.cmp(&**b));
         let order = |target: &FilePath| reports.iter().position(|report| **report == **target).map_or(0, |n| n + 1);
         moves.sort_by_key(|(target, _)| order(target));
-        // In memory there is no crash that could leave two worlds in one folder.
+        // In memory no crash can leave files of two worlds in one folder, so no journal is needed.
         let folders: BTreeSet<&Path> =
             whole.iter().filter(|report| !report.is_in_memory()).map(|report| folder_of(report)).collect();
         let formers: Vec<Former> = folders.iter().map(|dir| Former::of(dir, &moves, whole, keep)).collect();
+        // The order matters for a crash at any point: the journal is written, old reports are removed, new files are
+        // renamed, old files are removed, and the new reports are renamed. Syncing the folders in between keeps this
+        // order on the disk.
         formers.iter().try_for_each(Former::note)?;
         reports.iter().try_for_each(|report| disk::remove(report).map_err(Error::io(report, "remove")))?;
         let sync = || {
@@ -134,29 +141,29 @@ impl Staging {
         sync()?;
         last.iter().try_for_each(rename)?;
         sync()?;
-        // Left over it does no harm: what it names is in place, or gone.
+        // A journal that remains does no harm: the files that it names are in place or removed.
         formers.iter().for_each(|former| drop(disk::remove(former.dir.join(JOURNAL))));
         Ok(())
     }
 }
 
-/// The text of a list, called `name`, that speaks for the files of these names in its folder, and is of a run whose recipe has the hash
-/// `recipe`.
+/// Returns the text of a list called `name`, which lists the files of these names in its folder for a run whose recipe
+/// has the hash `recipe`.
 pub fn list(name: &str, recipe: &str, files: impl IntoIterator<Item = String>) -> String {
     let files: Vec<String> = files.into_iter().chain([name.to_string()]).collect();
     format!("{}\n", json!({"thalweg": env!("CARGO_PKG_VERSION"), "recipe_hash": recipe, "files": files}))
 }
 
-/// Hash of the recipe of the run that a list in `dir` is of; `None` where there is no such list.
+/// Returns the hash of the recipe of the run to which a list in `dir` belongs; `None` if there is no such list.
 pub fn listed(dir: &Path, name: &str) -> Option<String> {
     Some(read(&dir.join(name))?["recipe_hash"].as_str()?.to_string())
 }
 
-/// Writes a list of files that a run is about to write into `dir` one by one; see [`list`]. If the run begins with them, the files of the
-/// list that is there are taken away first.
+/// Writes a list of files that a run is about to write to `dir` one by one; see [`list`]. If `begins` is true, the run
+/// begins with these files, and the files of the existing list are removed first.
 ///
 /// # Errors
-/// A file that cannot be taken away; a list that cannot be written. The former list is then as it was.
+/// Returns an error if a file cannot be removed or the list cannot be written. The previous list is unchanged then.
 pub fn announce(
     dir: &Path,
     name: &str,
@@ -171,11 +178,11 @@ pub fn announce(
     write_text(&path, &list(name, recipe, files))
 }
 
-/// Refuses to write files of these names into `dir`, where `report` will speak for them, while another report there speaks for
-/// one of them: a folder may hold what `build` wrote beside what `drain` wrote, but no file of both.
+/// Rejects files of these names in `dir`, which `report` will list, if another report there lists one of them. A folder
+/// may contain the files of `build` and those of `drain`, but no file may belong to both.
 ///
 /// # Errors
-/// The first such file, and the report that speaks for it, both named.
+/// Returns an error that names the first such file and the report that lists it.
 pub fn unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Result<()> {
     let dir = &dir.into();
     if dir.is_in_memory() {
@@ -191,18 +198,19 @@ pub fn unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Re
     Ok(())
 }
 
-/// What a folder holds of a former world, or of one that did not come to its end.
+/// The files of a previous world in a folder, or of one that was not completed.
 #[derive(Debug)]
 struct Former {
     dir: PathBuf,
-    /// What has to go.
+    /// The files to remove.
     files: Vec<PathBuf>,
-    /// What comes, as the new reports say: other files that come into this folder are none of the world.
+    /// The names of the new files according to the new reports. Other new files in this folder do not belong to the
+    /// world.
     comes: BTreeSet<String>,
 }
 
 impl Former {
-    /// What has to go from `dir` when `moves` come.
+    /// Determines which files have to be removed from `dir` when `moves` are made.
     fn of(dir: &Path, moves: &[(FilePath, FilePath)], whole: &[FilePath], keep: &[PathBuf]) -> Self {
         let mut files: BTreeSet<String> =
             read(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain(&list["files"]));
@@ -220,7 +228,7 @@ impl Former {
         Self { dir: dir.to_path_buf(), files, comes }
     }
 
-    /// Writes down what will have been in the folder, before anything is changed there.
+    /// Writes the journal with all old and new names before anything is changed in the folder.
     fn note(&self) -> Result<()> {
         let old = self.files.iter().filter_map(|file| Some(to_text(Path::new(file.file_name()?))));
         let names: BTreeSet<String> = old.chain(self.comes.iter().cloned()).collect();
@@ -229,12 +237,12 @@ impl Former {
     }
 }
 
-/// Whether a file is there that may be one of ours: a link is none, nor is a folder.
+/// Returns true if the path is a plain file, which may be one of a run's: not a link or a folder.
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| about.is_file())
 }
 
-/// Longest report or list that is read for names.
+/// The greatest size of a report or list that is read.
 const MOST: u64 = 64 << 20;
 
 fn read(path: &Path) -> Option<Value> {
@@ -242,14 +250,15 @@ fn read(path: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The names of a world's files beside its report; none if it is no report of a world in this folder.
+/// Returns the names of the files in the report's folder that a report lists; none if it is not a report of a world in
+/// this folder.
 fn world_of(report: &Path, always: &[&str]) -> BTreeSet<String> {
     let names = || {
         let text = read(report)?;
         text["thalweg"].as_str()?;
         let files = text["files"].as_array()?.iter().map(|file| file.as_str().map(from_text));
         let files: Vec<PathBuf> = files.collect::<Option<_>>()?;
-        // The folder may have been moved since: it is the one that the report names itself in.
+        // The folder may have been moved since. The world's folder is the one in which the report lists itself.
         let own = files.iter().find(|file| file.file_name() == report.file_name())?.parent()?;
         let here = files.iter().filter(|file| file.parent() == Some(own)).filter_map(|file| file.file_name());
         let names: BTreeSet<String> = here.filter_map(OsStr::to_str).map(String::from).collect();
@@ -258,7 +267,7 @@ fn world_of(report: &Path, always: &[&str]) -> BTreeSet<String> {
     names().unwrap_or_default()
 }
 
-/// Names of a list that are names of files in one folder.
+/// Returns the entries of a list that are plain file names, without a folder.
 fn plain(list: &Value) -> BTreeSet<String> {
     let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
     names.filter(|name| Path::new(name).file_name() == Some(OsStr::new(name))).map(String::from).collect()
@@ -302,7 +311,7 @@ mod tests {
         let own = ["notes.txt", "loose.tif", "height.tif", "recipe.toml", "report.json"];
         assert_eq!(names(dir), set(&[&own[..], &["pool.tif"]].concat()));
         assert_eq!(fs::read_to_string(dir.join("height.tif")).unwrap(), "second");
-        // Moved, its report still speaks for it.
+        // After the folder is moved, its report still lists its files.
         let moved = place.path().with_extension("moved");
         fs::rename(dir, &moved).unwrap();
         world(&moved, &[], "third").unwrap();
@@ -321,7 +330,7 @@ mod tests {
         assert!(said.contains("lakes.csv") && said.contains("report.json"), "{said}");
     }
 
-    /// Layers beside other files of the run: the list speaks for layers alone, and takes away no more than it has named.
+    /// Layers next to other files of the run: the list covers the layers alone, and only listed files are removed.
     #[test]
     fn a_list_speaks_for_what_it_names() {
         let place = tempfile::tempdir().unwrap();
@@ -338,7 +347,7 @@ mod tests {
         layers("b.tif", &["loose.tif"]);
         assert_eq!(names(dir), set(&["a.tif", "b.tif", "loose.tif", "kept.tif", LAYERS]));
         assert_eq!(listed(dir, LAYERS).as_deref(), Some("1f"));
-        // A world of its own neither takes them nor is taken.
+        // A world in the same folder neither overwrites the layers nor is removed with them.
         let said = unclaimed(dir, "report.json", &["loose.tif".to_string()]).unwrap_err().to_string();
         assert!(said.contains("loose.tif") && said.contains(LAYERS), "{said}");
     }
@@ -384,7 +393,7 @@ mod tests {
     fn after_a_crash_in_the_middle_the_next_world_is_whole() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path();
-        // As a crash between renames leaves it: no report, files of two worlds, the list of both.
+        // The state after a crash between renames: no report, files of two worlds, and the journal of both.
         for file in ["height.tif", "water.tif", "pool.tif"] {
             fs::write(dir.join(file), "half").unwrap();
         }

@@ -1,7 +1,7 @@
-//! [`FileStore`]: where files are kept, on the disk or in memory.
+//! [`FileStore`]: the place of files, on the disk or in memory.
 //!
-//! Readers and writers take a [`FilePath`], which is a path in a store. A plain path is one on the disk, so most callers never
-//! name a store. A page in a browser has no disk: it keeps a [`MemoryFiles`] of its own and passes paths into it.
+//! Readers and writers take a [`FilePath`], which is a path in a store. A plain path is on the disk, so most callers
+//! never name a store. A page in a browser has no disk: it keeps its own [`MemoryFiles`] and passes paths in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg_core::{Error, Result};
 
-/// Where files are kept.
+/// The place of files.
 #[derive(Debug, Clone, Default)]
 pub enum FileStore {
     /// On the disk.
@@ -22,10 +22,10 @@ pub enum FileStore {
     Memory(MemoryFiles),
 }
 
-/// Files in memory. A clone shares them; they are gone when the last clone is.
+/// Files in memory. Clones share them; they are freed with the last clone.
 ///
-/// What is written appears whole or not at all, as on the disk. Folders exist by the paths of their files alone, and paths are
-/// relative to the one root.
+/// A written file appears complete or not at all, as on the disk. Folders exist only as parts of the paths of files,
+/// and all paths are relative to one root.
 ///
 /// ```
 /// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
@@ -43,17 +43,17 @@ pub enum FileStore {
 pub struct MemoryFiles(Arc<Mutex<BTreeMap<PathBuf, Arc<[u8]>>>>);
 
 impl MemoryFiles {
-    /// A path in this store; an empty one is its root.
+    /// Returns a path in this store; an empty path is its root.
     pub fn path(&self, path: impl Into<PathBuf>) -> FilePath {
         FilePath { store: FileStore::Memory(self.clone()), path: key(&path.into()) }
     }
 
-    /// Puts a file into memory and replaces the one of that path.
+    /// Stores a file and replaces an existing one at this path.
     pub fn insert(&self, path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
         self.files().insert(key(path.as_ref()), bytes.into());
     }
 
-    /// The bytes of a file; `None` if there is no such file.
+    /// Returns the bytes of a file; `None` if there is no such file.
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Arc<[u8]>> {
         self.files().get(&key(path.as_ref())).cloned()
     }
@@ -63,8 +63,8 @@ impl MemoryFiles {
         self.files().remove(&key(path.as_ref()))
     }
 
-    /// Removes all files of a folder and of the folders in it. Returns their paths, relative to the folder and in order, and
-    /// their bytes.
+    /// Removes all files of a folder and of its subfolders. Returns their paths, relative to the folder and in order,
+    /// and their bytes.
     pub fn remove_folder(&self, folder: impl AsRef<Path>) -> Vec<(PathBuf, Arc<[u8]>)> {
         let (folder, mut files) = (key(folder.as_ref()), self.files());
         let inside =
@@ -73,14 +73,14 @@ impl MemoryFiles {
         inside.into_iter().filter_map(|(path, name)| Some((name, files.remove(&path)?))).collect()
     }
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     pub(super) fn names_in(&self, folder: &Path) -> BTreeSet<OsString> {
         let (folder, files) = (key(folder), self.files());
         let inside = files.keys().filter_map(|path| path.strip_prefix(&folder).ok()?.components().next());
         inside.map(|first| first.as_os_str().to_os_string()).collect()
     }
 
-    /// Gives a file another name and replaces the one of that name. Returns whether there was such a file.
+    /// Renames a file and replaces an existing one of the new name. Returns true if there was a file to rename.
     pub(super) fn rename(&self, from: &Path, to: &Path) -> bool {
         let mut files = self.files();
         let Some(bytes) = files.remove(&key(from)) else { return false };
@@ -89,7 +89,7 @@ impl MemoryFiles {
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<[u8]>>> {
-        // Every change of the map is a single insertion or removal, so it is whole even after a panic elsewhere.
+        // Every change of the map is a single insertion or removal, so it is valid even after a panic elsewhere.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,17 +100,17 @@ impl fmt::Debug for MemoryFiles {
     }
 }
 
-/// The names of a path alone: one file has one key, however its path is written.
+/// Normalizes a path, so that a file has one key however its path is written.
 fn key(path: &Path) -> PathBuf {
     path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir)).collect()
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A path in a [`FileStore`]. From a plain path it is one on the disk; it derefs to its [`Path`].
+/// A path in a [`FileStore`]. A plain path converts to one on the disk; the value dereferences to its [`Path`].
 #[derive(Clone, Default)]
 pub struct FilePath {
     store: FileStore,
@@ -118,7 +118,7 @@ pub struct FilePath {
 }
 
 impl FilePath {
-    /// A path in the same store.
+    /// Returns another path in the same store.
     pub fn with_path(&self, path: impl Into<PathBuf>) -> Self {
         match &self.store {
             FileStore::Memory(files) => files.path(path),
@@ -126,32 +126,32 @@ impl FilePath {
         }
     }
 
-    /// The path of something in this folder, as [`Path::join`].
+    /// Returns the path of a file in this folder, as [`Path::join`] does.
     pub fn join(&self, name: impl AsRef<Path>) -> Self {
         self.with_path(self.path.join(name))
     }
 
-    /// As [`Path::with_extension`].
+    /// Replaces the extension, as [`Path::with_extension`] does.
     pub fn with_extension(&self, extension: impl AsRef<OsStr>) -> Self {
         self.with_path(self.path.with_extension(extension))
     }
 
-    /// The path with more behind its whole name, such as `.json` for a sidecar.
+    /// Appends to the whole file name, for example `.json` for a sidecar.
     pub fn with_suffix(&self, suffix: &str) -> Self {
         let mut name = self.path.clone().into_os_string();
         name.push(suffix);
         self.with_path(name)
     }
 
-    /// The folder that it is in.
+    /// Returns the folder of the path.
     pub fn folder(&self) -> Self {
         self.with_path(folder_of(&self.path))
     }
 
-    /// The path from the root on; one in memory is always relative to the one root.
+    /// Returns the absolute path; a path in memory is always relative to the one root and stays as it is.
     ///
     /// # Errors
-    /// An empty path on the disk; no current folder.
+    /// Returns an error if a path on the disk is empty or there is no current folder.
     pub fn absolute(&self) -> Result<Self> {
         if self.is_in_memory() {
             return Ok(self.clone());
@@ -159,7 +159,7 @@ impl FilePath {
         std::path::absolute(&self.path).map(Self::from).map_err(Error::io(&self.path, "find"))
     }
 
-    /// The files in memory that it is a path of; `None` on the disk.
+    /// Returns the store in memory to which the path belongs; `None` for a path on the disk.
     pub fn memory(&self) -> Option<&MemoryFiles> {
         match &self.store {
             FileStore::Memory(files) => Some(files),
@@ -167,12 +167,12 @@ impl FilePath {
         }
     }
 
-    /// Whether it is a path in memory.
+    /// Returns true if it is a path in memory.
     pub fn is_in_memory(&self) -> bool {
         self.memory().is_some()
     }
 
-    /// Whether a file, or a folder on the disk, has this path.
+    /// Returns true if a file, or a folder on the disk, exists at this path.
     pub fn exists(&self) -> bool {
         self.memory().map_or_else(|| self.path.exists(), |files| files.get(&self.path).is_some())
     }
@@ -261,7 +261,7 @@ mod tests {
         let path = files.path("./some").join("where/b.txt");
         assert!(atomic(&path, |_| Err(Error::file("b", "no more"))).is_err());
         assert_eq!(&*files.get("some/where/b.txt").unwrap(), b"old");
-        // Another store has files of its own.
+        // Another store has its own files.
         assert!(path.exists() && !MemoryFiles::default().path("some/where/b.txt").exists());
         assert_eq!(files.remove_folder("some").len(), 1);
     }

@@ -1,4 +1,5 @@
-//! From a file to a [`Terrain`]: metres, cells, nodata; what is unclear is said, what is wrong refused.
+//! Converts a file to a [`Terrain`]: heights in metres, cells, nodata. Assumptions are reported as warnings; invalid
+//! files are rejected.
 
 use std::path::Path;
 
@@ -12,40 +13,45 @@ use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, r
 use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
-/// Side of a cell in metres where nothing else is known: 1000 m of relief then look like mountains on a common size.
+/// The side of a cell in metres if nothing else is known: a relief of 1000 m then looks like mountains on a terrain of
+/// common size.
 pub const DEFAULT_CELL: f64 = 10.0;
 
-/// A terrain from a file, and what is to be said about it.
+/// A terrain that was loaded from a file, and warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
-    /// The terrain; cells without data stand at its lowest height and are masked.
+    /// The terrain; cells without data have its lowest height and are masked.
     pub terrain: Terrain,
-    /// What was assumed, left out or looks doubtful.
+    /// What was assumed, ignored or looks doubtful.
     pub warnings: Vec<String>,
     /// The file's format.
     pub format: Format,
     /// The type of its samples.
     pub sample: SampleType,
-    /// The sample that stood for no data, in the file's own unit, to be written back ([`SaveOptions::nodata`]); `None` where none did.
+    /// The sample that stood for no data, in the file's own unit, for writing it back ([`SaveOptions::nodata`]); `None`
+    /// if there was none.
     pub nodata: Option<f64>,
-    /// Number of cells without data.
+    /// The number of cells without data.
     pub nodata_count: usize,
-    /// What the file says of its units that was overridden ([`LoadOptions::unit`]), in words.
+    /// The file's own units that were overridden ([`LoadOptions::unit`]), in words.
     pub overridden: Vec<String>,
 }
 
 /// Loads a terrain.
 ///
-/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), and so are unsigned ones of 32 bits, or whose file
-/// says a scale or a unit; the others take their metres from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the
-/// cell size comes from the options, else the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning.
+/// Floating-point and signed samples are metres (after GDAL's scale, if there is one), and so are unsigned samples of
+/// 32 bits and those whose file specifies a scale or a unit. Other samples take their metres from the options, then
+/// from the sidecar, and otherwise from [`DEFAULT_HEIGHT`] with a warning. The cell size comes from the options, then
+/// from the georeference, then from the sidecar, and otherwise from [`DEFAULT_CELL`] with a warning.
 ///
-/// No data are: what GDAL's mask leaves out, in the file or beside it (`.msk`), the file's nodata value, NaN, ±infinity on
-/// request, and the usual stand-ins (−9999, −32768, −32767, ±3.4e38) where they lie far from all other heights.
+/// The following are no data: cells that GDAL's mask excludes, in the file or next to it (`.msk`), the file's nodata
+/// value, NaN, ±infinity on request, and the usual undeclared values (−9999, −32768, −32767, ±3.4e38) if they are far
+/// from all other heights.
 ///
 /// # Errors
-/// As [`read`]; degrees, feet, Pseudo-Mercator, rotated or oblong cells, a sidecar of another size, infinities, heights outside ±16 000 m
-/// (each naming the cell), no data at all, options out of range.
+/// Returns the errors of [`read`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated or
+/// oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a
+/// file without data, and for options out of range.
 pub fn load(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
     check_options(options)?;
@@ -57,7 +63,7 @@ pub fn load(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> 
     terrain_of(path, raster, sidecar.as_ref(), options)
 }
 
-/// Refuses heights that are none.
+/// Rejects invalid heights in the options.
 fn check_options(options: &LoadOptions) -> Result<()> {
     let Some([low, high]) = options.height else { return Ok(()) };
     let (low_ok, high_ok) = (Height::from_metres(low).is_ok(), Height::from_metres(high).is_ok());
@@ -68,11 +74,11 @@ fn check_options(options: &LoadOptions) -> Result<()> {
     Ok(())
 }
 
-/// The terrain that a raster means, of which `sidecar` says what it does not say itself; `path` is said in messages, and its ending
-/// tells the format.
+/// Converts a raster to a terrain. `sidecar` specifies what the file does not. `path` is used in messages, and its
+/// extension gives the format.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns the errors of [`load`].
 pub fn terrain_of(
     path: impl AsRef<Path>,
     mut raster: Raster,
@@ -118,22 +124,23 @@ pub fn terrain_of(
     Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden })
 }
 
-/// Where a file's cells lie, and what is to be said about it.
+/// The position of a file's cells, and warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    /// Its cells, with open edges and no sea; they may be more than a terrain holds.
+    /// The grid, with open edges and no sea; it may have more cells than a terrain can have.
     pub grid: Grid,
-    /// What was assumed, left out or looks doubtful.
+    /// What was assumed, ignored or looks doubtful.
     pub warnings: Vec<String>,
-    /// What the file says of its units that was overridden ([`LoadOptions::unit`]), in words.
+    /// The file's own units that were overridden ([`LoadOptions::unit`]), in words.
     pub overridden: Vec<String>,
 }
 
-/// Where the cells of a file lie whose head this is, samples or not; `sidecar` says what the file does not, and `path` is said in messages.
-/// It is the first half of [`terrain_of`], for files that are read by windows. What the reader had to say goes over into the warnings.
+/// Determines the grid of a file from its head, with or without samples. `sidecar` specifies what the file does not,
+/// and `path` is used in messages. It is the first half of [`terrain_of`], for files that are read in windows. The
+/// reader's warnings are moved from `head` to the result.
 ///
 /// # Errors
-/// As [`load`], but for what samples hold.
+/// Returns the errors of [`load`], except for those about samples.
 pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Result<Placed> {
     check_options(options)?;
     let refuse = |problem: String| Error::file(path, problem);
@@ -166,22 +173,24 @@ pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, opti
     Ok(Placed { grid, warnings, overridden })
 }
 
-/// Whether a file leaves unsaid what a sidecar says: the metres of its codes, or its cell size.
+/// Returns true if a file lacks data that a sidecar specifies: the metres of its codes, or its cell size.
 pub fn needs_sidecar(raster: &Raster) -> bool {
     let unscaled = raster.samples.kind().full().is_some() && !raster.scaled;
     unscaled || raster.georeference.as_ref().is_none_or(|g| g.transform.is_none())
 }
 
-/// What a problem says of the file, without its advice.
+/// Returns the part of a problem that describes the file, without the advice.
 fn said_only(problem: &str) -> String {
     problem.split_once("; ").map_or(problem, |(said, _)| said).to_string()
 }
 
-/// Side of a cell in metres on a map with this georeference, whose heights' unit is said to be `unit`; and what is to be said about it.
-/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`].
+/// Determines the side of a cell in metres on a map with this georeference, and returns it with warnings. `unit` is the
+/// unit of the heights according to the map. It does what [`load`] does for a file, for maps in memory; a map without a
+/// transform needs [`LoadOptions::cell_size`].
 ///
 /// # Errors
-/// Degrees, feet, Pseudo-Mercator, rotated or oblong cells, no cell size at all ([`Error::Content`]); one that is not 0.001 to 100 000 m.
+/// Returns [`Error::Content`] for coordinates in degrees or feet, for Pseudo-Mercator, for rotated or oblong cells, or
+/// without a cell size; an error for a cell size that is not 0.001 to 100 000 m.
 pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOptions) -> Result<(f64, Vec<String>)> {
     let refuse = |problem: String| Error::content("map", problem);
     let heights = match (units::check_vertical(Some(georeference), unit), options.unit) {
@@ -200,7 +209,7 @@ pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOp
     Ok((cell, warnings))
 }
 
-/// Side of a cell in metres; what stands behind `heights` is what the file says of their unit.
+/// Determines the side of a cell in metres; `heights` is what the file specifies about the unit of its heights.
 fn cell_size(
     georeference: Option<&Georeference>,
     sidecar: Option<&Sidecar>,
@@ -216,7 +225,8 @@ fn cell_size(
             unit = Ok(());
         }
         if let (Err(Problem::Linear(problem)), Some(_), Said::Nothing) = (&unit, options.cell_size, heights) {
-            // Where coordinates are feet heights are as a rule, and a cell size says nothing of them.
+            // If coordinates are in feet, heights usually are too, and a given cell size does not say anything about
+            // them.
             return Err(format!(
                 "{}, and nothing says in which unit its heights are; give them a unit (`gdal_edit.py -a_srs` with a vertical \
                  CRS, or a band unit), or `--unit metre` if they are metres",
@@ -242,7 +252,7 @@ fn cell_size(
     Ok(DEFAULT_CELL)
 }
 
-/// The heights; where there is no data, the lowest of the others.
+/// Returns the heights; cells without data get the lowest of the others.
 fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
     let mut heights = reading.heights(raster, Cell::new(0, 0))?;
     let known = heights.par_iter().filter(|height| height.0 != NO_HEIGHT);
@@ -251,8 +261,8 @@ fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, Str
     Field::from_vec(raster.size, heights).map_err(|error| error.to_string())
 }
 
-/// The greatest step that all valid samples lie on, in samples (1 for any whole numbers, 257 for 8 bits stretched to
-/// 16); `None` for samples that are not whole, or all alike.
+/// Returns the greatest step of which all differences of valid samples are multiples (1 for arbitrary whole numbers,
+/// 257 for 8 bits stretched to 16); `None` if the samples are not whole numbers, or all equal.
 fn terrace(raster: &Raster, mask: Option<&[bool]>) -> Option<f64> {
     let mut valid = (0..raster.samples.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(|k| raster.samples.get(k));
     let first = valid.next()?;

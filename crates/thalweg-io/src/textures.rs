@@ -1,4 +1,5 @@
-//! A folder of textures: weights of ground cover, albedo, roughness and maps as PNG, and the manifest that says what they are.
+//! A folder of textures: weights of ground cover, albedo, roughness and maps as PNG, and a manifest that describes
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +14,16 @@ use thalweg_render::pictures::png_file::write_png;
 use thalweg_render::products::textures::maps::{FASTEST, sharpest};
 use thalweg_render::products::textures::{COUNT, MATERIALS, Textures};
 
-/// Name of the manifest, which is written last.
+/// The name of the manifest, which is written last.
 pub const MANIFEST: &str = "textures.json";
 
-/// Materials to a file, and what each is in it.
+/// The channels of a weights file, each of which stores one material.
 const CHANNELS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
-/// Metres worn away or laid down that are white.
+/// The metres of erosion or deposition that are shown as white.
 const MOST: f32 = 50.0;
 
-/// All files that textures may have beside the manifest.
+/// Returns the names of all files that textures may have, the manifest last.
 fn names() -> Vec<String> {
     let maps = ["albedo", "roughness", "occlusion", "curvature", "flow", "wear", "deposit"];
     let weights = (0..COUNT.div_ceil(CHANNELS.len())).map(weights_name);
@@ -33,23 +34,23 @@ fn weights_name(number: usize) -> String {
     format!("weights_{number}.png")
 }
 
-/// All files that textures may have in a folder, the manifest last.
+/// Returns the paths of all files that textures may have in a folder, the manifest last.
 pub fn texture_files(folder: &Path) -> Vec<PathBuf> {
     names().into_iter().map(|name| folder.join(name)).collect()
 }
 
-/// Whether textures may come into `folder`: nothing that another report speaks for is among their files. Nothing is made.
+/// Checks that textures may be written to `folder`: no other report lists any of their files. Nothing is created.
 ///
 /// # Errors
-/// The first file that may not: as [`output::check_names`].
+/// Returns an error for the first file that may not be written, as [`output::check_names`] does.
 pub fn check_textures(folder: &Path) -> Result<()> {
     output::check_names(folder, MANIFEST, &names())
 }
 
-/// Textures as files that are yet to come into `folder` ([`Draft::commit`]). The manifest is the draft's report.
+/// Writes textures as files that will be in `folder` after [`Draft::commit`]. The manifest is the draft's report.
 ///
 /// # Errors
-/// A folder or file that cannot be written.
+/// Returns an error if a folder or file cannot be written.
 pub fn draft_textures(folder: &Path, textures: &Textures) -> Result<Draft> {
     Draft::new(|draft| {
         let place = draft.folder(folder)?;
@@ -63,7 +64,7 @@ pub fn draft_textures(folder: &Path, textures: &Textures) -> Result<Draft> {
     })
 }
 
-/// Where files are written, and how full a sample is.
+/// The folder of the files, and the greatest sample.
 struct Sheet<'a> {
     place: &'a Path,
     full: u16,
@@ -124,12 +125,12 @@ impl Sheet<'_> {
         Ok(manifest)
     }
 
-    /// 0 to 1 as a sample; what is no number is 0.
+    /// Converts 0 to 1 to a sample; NaN becomes 0.
     fn sample(&self, x: f32) -> u16 {
         (x.clamp(0.0, 1.0) * f32::from(self.full) + 0.5) as u16
     }
 
-    /// Linear light as samples of sRGB (IEC 61966-2-1).
+    /// Converts linear light to samples of sRGB (IEC 61966-2-1).
     fn coloured(&self, colour: Linear) -> [u16; 3] {
         colour.map(|x| self.sample(if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }))
     }

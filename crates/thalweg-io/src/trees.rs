@@ -1,7 +1,7 @@
-//! Trees as points: tables of values separated by commas, and GeoJSON.
+//! Trees as points: CSV tables and GeoJSON.
 //!
-//! Coordinates are those of the rasters written with them (see [`place`](super::place)). A line to a tree, written
-//! as they come, so that a forest of millions takes no more memory than it has.
+//! Coordinates are those of the rasters that are written with them (see [`place`](super::place)). There is one line per
+//! tree, written one at a time, so that millions of trees need no memory in addition to their own.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -15,23 +15,23 @@ use thalweg_core::base::{memory, names};
 use thalweg_core::{Error, Grid, MapPoint, Result, Terrain};
 use thalweg_models::process::forest::{self, KINDS, Tree};
 
-/// The columns of a table, and what a feature's properties are called, but for the coordinates.
+/// The columns of a table. The properties of a feature have the same names, without the coordinates.
 const HEAD: &str = "id,x,y,z,kind,height_m,crown_m,age_years";
 
-/// Bytes of a tree in memory to a byte of its line: of the shortest line, while the list of trees grows.
+/// The bytes of a tree in memory per byte of its line: for the shortest possible line, while the vector of trees grows.
 const TREE_BYTES: u64 = 10;
 
-/// Longest line of a table that is read.
+/// The greatest length of a table's line that is read, in bytes.
 const MAX_LINE: usize = 4096;
 
-/// Writes trees, each with its number, place (x, y), elevation of the ground (z) in metres, kind, height and width of the crown in metres,
-/// and age in years. The ending picks the format: `.csv` or `.geojson`.
+/// Writes trees, each with its number, position (x, y), elevation of the ground (z) in metres, kind, height and crown
+/// width in metres, and age in years. The path's extension gives the format: `.csv` or `.geojson`.
 ///
-/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_reaches). Returns what could
-/// not be kept, in words.
+/// GeoJSON is in the terrain's own coordinates, as for [streams](super::features::save_reaches). Returns warnings about
+/// what could not be stored.
 ///
 /// # Errors
-/// Another ending, a file that cannot be written.
+/// Returns an error for another extension, or if the file cannot be written.
 pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) -> Result<Vec<String>> {
     let path = &path.into();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
@@ -45,11 +45,11 @@ pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) 
     Ok(if ending == "geojson" { unnamed(path, &terrain.grid) } else { Vec::new() })
 }
 
-/// Where trees stand, and how their coordinates are written.
+/// The positions of trees, and how their coordinates are written.
 struct Sheet<'a> {
     place: Place,
     terrain: &'a Terrain,
-    /// Decimals of x and y: a thousandth of a cell.
+    /// The number of decimals of x and y, which resolve a thousandth of a cell.
     decimals: usize,
 }
 
@@ -67,15 +67,15 @@ impl<'a> Sheet<'a> {
         Self { place, terrain, decimals }
     }
 
-    /// x, y and z.
+    /// Returns x, y and z of a tree.
     fn point(&self, tree: &Tree) -> [f64; 3] {
         let MapPoint { x, y } = self.place.at(tree.at());
         [x, y, forest::ground_under(&self.terrain.ground, tree.at())]
     }
 }
 
-/// Numbers, and kinds in words of our own: nothing that needs quotes. `csv` would have each number as a text of its own first, eight to
-/// each of millions of trees.
+/// Writes the table. Numbers and the names of kinds need no quotes, so the `csv` crate is not used: it would first make
+/// a string for each of the eight fields of millions of trees.
 fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
     writeln!(file, "{HEAD}")?;
     let d = sheet.decimals;
@@ -87,8 +87,8 @@ fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result
     Ok(())
 }
 
-/// Features are put together here, not by [`feature_text`](super::features::feature_text): serde_json cuts no number to the decimals that
-/// tell something, and millions of trees would each need a map of their properties.
+/// Writes the features. They are formatted here and not by [`feature_text`](super::features::feature_text): serde_json
+/// cannot limit numbers to significant decimals, and each of millions of trees would need a map of its properties.
 fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
     let d = sheet.decimals;
     let mut collection = Collection::begin(file, "trees", &sheet.place)?;
@@ -104,28 +104,28 @@ fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Resu
     collection.end()
 }
 
-/// Reads trees from a table as [`save_trees`] writes it: columns `x`, `y`, `kind` and `height_m`, with `id` and
-/// `age_years` if they are there, others passed over. Returns them by their numbers, and in words how many stand outside the grid and
-/// were left out.
+/// Reads trees from a table as [`save_trees`] writes it: columns `x`, `y`, `kind` and `height_m`, and `id` and
+/// `age_years` if they are present; other columns are ignored. Returns the trees in the order of their numbers, and a
+/// warning about the number of trees outside the grid, which are left out.
 ///
 /// # Errors
-/// A file that cannot be read, for which there is no memory, or that lacks a column; a line of over 4096 bytes. A number that is none and a
-/// kind that is unknown, with their line.
+/// Returns an error if the file cannot be read, does not fit into memory, lacks a column, or has a line of more than
+/// 4096 bytes; an error with the line number for an invalid number or an unknown kind.
 pub fn load_trees(path: impl Into<FilePath>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
     let path = &path.into();
     let (file, length) = plain::open(path)?;
     memory::check_memory(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
-    // What is added while it is read is not read.
+    // Data that is appended while the file is read is ignored.
     parse_trees(file.take(length), path, grid)
 }
 
-/// Reads trees from the text of a table, as [`load_trees`]; `path` is said in messages.
+/// Reads trees from the text of a table as [`load_trees`] does; `path` is used in messages.
 ///
 /// # Errors
-/// As [`load_trees`].
+/// Returns the errors of [`load_trees`].
 pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
-    // Lines end with a line feed; a carriage return before it is trimmed off. (Taken for an end too, it would be counted as a line only
-    // when the next is read.)
+    // Lines end with a line feed, and a carriage return before it is trimmed. (If a carriage return were a line end
+    // too, the reader would count that line only when it reads the next one.)
     let mut table = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -178,7 +178,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
     Ok((trees, said.into_iter().collect()))
 }
 
-/// Reads the next row that is not empty; gives the number of its line, from 1.
+/// Reads the next row that is not empty; returns its line number, counted from 1, or `None` at the end.
 fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path) -> Result<Option<u64>> {
     loop {
         let there = table.read_record(row).map_err(|error| match error.into_kind() {
@@ -188,7 +188,7 @@ fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path)
         if row.as_slice().len() + row.len() > MAX_LINE {
             return Err(Error::file(path, format!("has a line of over {MAX_LINE} bytes; it is no table of trees")));
         }
-        // A line of nothing but blanks is a row of one empty cell.
+        // A line of blanks is a row of one empty cell.
         if !there || row.iter().any(|cell| !cell.is_empty()) {
             return Ok(there.then(|| row.position().map_or(0, csv::Position::line)));
         }
@@ -238,7 +238,7 @@ mod tests {
             assert!(said.is_empty() && read.len() == 600);
             for (a, b) in read.iter().zip(wood()) {
                 assert_eq!((a.number, a.kind, a.age), (b.number, b.kind, b.age));
-                // A centimetre is written, of 10 m; and a millimetre of height, of 2 m and more.
+                // The position is written to a centimetre, 1/1000 of the cell of 10 m, and the height to a millimetre.
                 assert!((0..2).all(|k| (a.at()[k] - b.at()[k]).abs() < 6e-4), "{a:?} {b:?}");
                 assert!((a.height() - b.height()).abs() < 6e-4, "{a:?} {b:?}");
             }
@@ -247,7 +247,7 @@ mod tests {
         let first: Vec<&str> = text.lines().nth(1).unwrap().split(',').collect();
         assert_eq!((text.lines().next(), first.len()), (Some(HEAD), 8));
         assert_eq!(&first[..5], ["1", "500000.00", "4000000.00", "0.00", "conifer"]);
-        // A smaller terrain has fewer of them.
+        // A smaller terrain contains fewer of them.
         let small = Grid { size: [10, 40], world: [10, 40], ..land(Some(utm())).grid };
         let (read, said) = load_trees(&path, &small).unwrap();
         assert!(read.len() == 200 && said[0].contains("400 trees stand outside"), "{said:?}");
@@ -268,7 +268,8 @@ mod tests {
         let place = &tree["geometry"]["coordinates"];
         assert!((place[0].as_f64().unwrap() - (500_000.0 + 10.0 * at[1])).abs() < 0.006, "{place}");
         assert!((place[1].as_f64().unwrap() - (4_000_000.0 - 10.0 * at[0])).abs() < 0.006, "{place}");
-        // The ground rises by 0.1 m per metre south and 0.2 per metre east, from cell centres on.
+        // The ground rises by 0.1 m per metre towards the south and 0.2 m per metre towards the east, from the centres
+        // of the cells on.
         let z = (at[0] - 0.5) + 2.0 * (at[1] - 0.5);
         assert!((place[2].as_f64().unwrap() - z).abs() < 0.006, "{place} {z}");
         save_trees(&path, &[], &land(None)).unwrap();
@@ -300,7 +301,7 @@ mod tests {
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
         assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, Cell::new(1, 0), "reed"));
         assert!(refusal("\r\n \r\nx,y,kind,height_m\r\n\r\n1,-2,palm,3\r\n").contains("line 5: kind `palm`"));
-        // As a spreadsheet saves it: cells in quotes, a mark of the encoding in front.
+        // As saved by a spreadsheet: quoted cells and a byte order mark at the beginning.
         let text = "\u{feff}\"x\",\"y\",\"kind\",\"height_m\",\"note\"\r\n7,-15.5,\"reed\",\"2.4\",\"a, b\"\r\n1,-2,palm,3,\r\n";
         assert!(refusal(text).contains("line 3: kind `palm`"));
         std::fs::write(&path, text.replace("palm", "reed")).unwrap();

@@ -1,4 +1,4 @@
-//! What a terrain's layers of water are made into, as files: lakes, rivers, wetness.
+//! Writes files derived from a terrain's layers of water: lakes, rivers, wetness.
 
 use serde::Serialize;
 
@@ -15,14 +15,14 @@ use thalweg_render::products::wetness::{WetnessRules, wetness};
 /// The files of [`save_water`].
 pub const FILES: [&str; 6] = ["lakes.geojson", "lakes.fgb", "lakes.csv", "rivers.geojson", "rivers.fgb", "wetness.tif"];
 
-/// All lakes of a world in numbers.
+/// Totals of all lakes of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LakeSums {
-    /// How many there are.
+    /// The number of lakes.
     pub count: usize,
-    /// Their area in m².
+    /// Their total area in m².
     pub area_m2: f64,
-    /// Their volume in m³.
+    /// Their total volume in m³.
     pub volume_m3: f64,
 }
 
@@ -33,12 +33,12 @@ impl LakeSums {
     }
 }
 
-/// Writes what follows from the terrain's layers of water: of [`POOL`] `lakes.geojson`, `.fgb` and `.csv`; of [`DISCHARGE`]
-/// `rivers.geojson`, `.fgb` and `wetness.tif`; the `.fgb` where [`WRITES_FLATGEOBUF`]. Nothing where there are none. Gives the lakes in
-/// numbers, if there is a layer of pools.
+/// Writes files derived from the terrain's layers of water: from [`POOL`] `lakes.geojson`, `.fgb` and `.csv`; from
+/// [`DISCHARGE`] `rivers.geojson`, `.fgb` and `wetness.tif`; the `.fgb` files if [`WRITES_FLATGEOBUF`] is true. Writes
+/// nothing for absent layers. Returns the totals of the lakes if there is a layer of pools.
 ///
 /// # Errors
-/// A file that cannot be written; a layer that [`outline_lakes`], [`trace_streams`] or [`wetness`] refuses.
+/// Returns an error if a file cannot be written; the errors of [`outline_lakes`], [`trace_streams`] and [`wetness`].
 pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
     let folder = folder.into();
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));

@@ -1,7 +1,8 @@
-//! World files: where a picture of a map lies, as programs of GIS read it beside the picture.
+//! World files: the position of a map image, as GIS programs read it from a file next to the image.
 //!
-//! Six numbers, a line each (Esri, "World files for raster datasets", ArcGIS documentation): how far a pixel reaches to the east along a
-//! row, to the north along a row, to the east and to the north down a column, and where the middle of the upper left pixel lies.
+//! A world file has six numbers, one per line (Esri, "World files for raster datasets", ArcGIS documentation): the
+//! extent of a pixel towards the east and towards the north along a row, the same down a column, and the coordinates of
+//! the centre of the upper left pixel.
 
 use std::path::PathBuf;
 
@@ -10,18 +11,18 @@ use super::{FilePath, write_text};
 use thalweg_core::{Cell, Grid, MapPoint, Result, Size};
 use thalweg_render::pictures::picture::size_within;
 
-/// Which cells the pixels of a map show, in rows and columns from the terrain's north-western corner.
+/// The position of a map's pixels, in rows and columns from the terrain's north-western corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MapPixels {
-    /// Position of the middle of the upper left pixel.
+    /// The centre of the upper left pixel.
     pub first: Cell<f64>,
-    /// Rows and columns from one pixel to the next.
+    /// The rows and columns from one pixel to the next.
     pub step: Cell<f64>,
 }
 
 impl MapPixels {
-    /// Those of a [shaded map](thalweg_render::pictures::shade) of so many cells (rows, columns), `most` pixels on its longer side at most,
-    /// or a pixel a cell.
+    /// Returns the position of the pixels of a [shaded map](thalweg_render::pictures::shade) of a terrain with this
+    /// number of cells (rows, columns), with at most `most` pixels on its longer side, or one pixel per cell.
     pub fn shaded(cells: Size, most: Option<usize>) -> Self {
         let pixels = most.map_or(cells, |most| size_within(cells, most));
         let step = Cell::from_axes(|axis| cells[axis] as f64 / pixels[axis] as f64);
@@ -29,11 +30,12 @@ impl MapPixels {
     }
 }
 
-/// Writes the world file of a map of `grid` beside its picture, `map.pgw` of `map.png`, and gives its path. Coordinates are those of the
-/// terrain's system; without one metres east and north of the corner of world cell (0, 0), as in its TIFFs.
+/// Writes the world file of a map of `grid` next to its image, for example `map.pgw` for `map.png`, and returns its
+/// path. Coordinates are those of the terrain's CRS; without one, metres east and north of the corner of world cell (0,
+/// 0), as in its TIFFs.
 ///
 /// # Errors
-/// A file that cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn save_world_file(picture: impl Into<FilePath>, grid: &Grid, pixels: MapPixels) -> Result<PathBuf> {
     let place = Place::of(grid);
     let MapPixels { first, step } = pixels;

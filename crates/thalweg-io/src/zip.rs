@@ -1,4 +1,4 @@
-//! Files as one archive: where a program can give its user no more than a file, as a page can.
+//! Files as a ZIP archive, for programs that can hand over only a single file, for example a web page.
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,14 @@ use zip::{CompressionMethod, ZipWriter};
 use thalweg_core::base::memory;
 use thalweg_core::{Error, Result};
 
-/// Endings of files that are compressed in themselves.
+/// The extensions of files that are compressed already and are stored as they are.
 const PACKED: [&str; 4] = ["png", "tif", "exr", "fgb"];
 
-/// Files as a ZIP archive, by their paths from its root on, in this order. The same files make the same bytes: no times are written.
+/// Returns the files as a ZIP archive, in this order, with their paths from its root. The same files make the same
+/// bytes: no times are written.
 ///
 /// # Errors
-/// A path that leads out of the archive, or comes twice; more than there is memory for.
+/// Returns an error if a path leads out of the archive or occurs twice, or if the archive does not fit into memory.
 pub fn zipped(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
     let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     memory::check_memory("an archive", bytes)?;
@@ -33,7 +34,7 @@ pub fn zipped(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
     Ok(done.into_inner())
 }
 
-/// A path's parts, joined as archives join them; `None` where it is not one of names alone.
+/// Joins a path's parts as archives do; `None` if the path has parts other than names.
 fn name_in(path: &Path) -> Option<String> {
     use std::path::Component;
     let part = |part: Component<'_>| match part {

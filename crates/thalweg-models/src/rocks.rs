@@ -1,53 +1,60 @@
-//! [`Rock`]: materials apart from landforms. A recipe says of which rock its parameters speak; another one turns them.
+//! [`Rock`]: materials, independent of landforms. A recipe names the rock that its parameters are meant for; choosing
+//! another rock scales them.
 
 use std::fmt::Write as _;
 
 use thalweg_core::declare::params::Knob;
 use thalweg_core::{Error, Result};
 
-/// What land is made of.
+/// A rock that land is made of.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rock {
-    /// Its name in recipes.
+    /// The name in recipes.
     pub name: &'static str,
-    /// What land of it looks like.
+    /// A description of the landforms.
     pub about: &'static str,
-    /// How readily rivers cut it, as a factor; granite is 1.
+    /// The erodibility by rivers, as a factor relative to granite.
     pub erodibility: f64,
-    /// Steepest angle of its slopes, in degrees.
+    /// The steepest angle of its slopes, in degrees.
     pub slope: f64,
-    /// Angle of repose of its debris, in degrees.
+    /// The angle of repose of its debris, in degrees.
     pub repose: f64,
-    /// Diffusivity of the soil on it, in m²/a.
+    /// The diffusivity of the soil on it, in m²/a.
     pub creep: f64,
-    /// How many times as fast as the rock itself its debris is cut.
+    /// The erodibility of its debris, relative to that of the rock itself.
     pub debris: f64,
-    /// Its colour without light, sRGB (red, green, blue): first where it is dark, then where it is light.
+    /// The albedo as sRGB (red, green, blue): first its dark, then its light variant.
     pub albedo: [[u8; 3]; 2],
-    /// Share of its variation of colour that goes with height, in beds: 0 to 1.
+    /// The share of the variation of colour that depends on height, in beds: 0 to 1.
     pub bedded: f32,
 }
 
 /// The rocks, from hard to soft. The first is that of a recipe that names none.
 ///
-/// `erodibility`: Stock & Montgomery (1999, doi:10.1029/98JB02139) find 10⁻⁷ to 10⁻⁶ m^0.2/a for granite and metamorphic rock, 10⁻⁵ to
-/// 10⁻⁴ for volcaniclastic rock, 10⁻⁴ to 10⁻² for mudstone. Ours is the fourth root of the ratio of these ranges' middles, so that one
-/// landform stays land in another rock: 100 gives 3 for ash, 3 200 gives 7.5 for shale. Limestone and sandstone lie
-/// between granite and mudstone as their tensile strengths do (Sklar & Dietrich 2001,
-/// doi:10.1130/0091-7613(2001)029<1087:SARSCO>2.0.CO;2); where among them, and how far beyond shale what is loose, is ours.
+/// `erodibility`: Stock & Montgomery (1999, doi:10.1029/98JB02139) find 10⁻⁷ to 10⁻⁶ m^0.2/a for granite and
+/// metamorphic rock, 10⁻⁵ to 10⁻⁴ for volcaniclastic rock, 10⁻⁴ to 10⁻² for mudstone. Our values are the fourth root
+/// of the ratio of the middles of these ranges, so that a landform remains land in another rock: 100 gives 3 for ash,
+/// 3 200 gives 7.5 for shale. Limestone and sandstone are between granite and mudstone, as their tensile strengths
+/// are (Sklar & Dietrich 2001, doi:10.1130/0091-7613(2001)029<1087:SARSCO>2.0.CO;2); their positions between them,
+/// and how far unconsolidated material is beyond shale, are our choice.
 ///
-/// `slope`: hard rock stands at 30 to 37° (Burbank et al. 1996, doi:10.1038/379505a0); friable loess at 51° where it does not stand
-/// upright (Lohnes & Handy 1968, *Journal of Geology* 76); clay slides for long at 10 to 20° (Skempton 1964,
-/// doi:10.1680/geot.1964.14.2.77); dry sand and ash at 33 to 34° (Bagnold 1941). Single values are ours within these.
+/// `slope`: hard rock is stable at 30 to 37° (Burbank et al. 1996, doi:10.1038/379505a0); friable loess at 51° where
+/// it does not stand vertically (Lohnes & Handy 1968, *Journal of Geology* 76); clay slides over long times at 10 to
+/// 20° (Skempton 1964, doi:10.1680/geot.1964.14.2.77); dry sand and ash are stable at 33 to 34° (Bagnold 1941). The
+/// single values are our choice within these ranges.
 ///
-/// `repose`: scree 35 to 40°, dry sand 34°, wet clay 15 to 25° (usual values; Carson & Kirkby 1972, *Hillslope form and process*).
+/// `repose`: scree 35 to 40°, dry sand 34°, wet clay 15 to 25° (usual values; Carson & Kirkby 1972, *Hillslope form
+/// and process*).
 ///
-/// `creep`: 0.001 to 0.02 m²/a (Fernandes & Dietrich 1997, doi:10.1029/97WR00534; Hanks 2000, doi:10.1029/RF004p0313); the order is ours.
+/// `creep`: 0.001 to 0.02 m²/a (Fernandes & Dietrich 1997, doi:10.1029/97WR00534; Hanks 2000,
+/// doi:10.1029/RF004p0313); the order is our choice.
 ///
-/// `debris`: ours. Blocks and grains are cut alike whatever they come from, so the harder the rock the more its debris stands out.
+/// `debris`: our choice. Blocks and grains erode equally fast whatever rock they come from, so the harder the rock,
+/// the greater the contrast with its debris.
 ///
-/// `albedo`, `bedded`: ours, after usual rocks of that name: weathered grey granite, red sandstone in beds, dark ash, banded clay.
+/// `albedo`, `bedded`: our choice, after typical rocks of that name: weathered grey granite, red sandstone in beds,
+/// dark ash, banded clay.
 pub const ROCKS: [Rock; 8] = [
     Rock {
         name: "granite",
@@ -140,21 +147,21 @@ pub const ROCKS: [Rock; 8] = [
 ];
 
 impl Rock {
-    /// The rock of a recipe that names none: granite.
+    /// Returns the rock of a recipe that names none: granite.
     pub fn usual() -> &'static Self {
         &ROCKS[0]
     }
 
-    /// The rock of that name.
+    /// Returns the rock of that name.
     ///
     /// # Errors
-    /// When there is none; the names that there are are said.
+    /// Returns an error that lists the known names if there is no such rock.
     pub fn find(name: &str) -> Result<&'static Self> {
         ROCKS.iter().find(|rock| rock.name == name).ok_or_else(|| Error::unknown("rock", name, names()))
     }
 
-    /// One of its figures, in the unit of its field, but angles as rise over run; 1 for a knob that is none of a rock's. Parameters go with
-    /// the ratio of two rocks' figures.
+    /// Returns the rock's property for a knob, in the unit of its field, with angles converted to rise over run.
+    /// Returns 1 for a knob that does not depend on the rock. Parameters scale with the ratio of two rocks' values.
     pub fn figure(&self, knob: Knob) -> f64 {
         let tan = |degrees: f64| libm::tan(degrees.to_radians());
         match knob {
@@ -168,17 +175,17 @@ impl Rock {
     }
 }
 
-/// The rocks' names, in the order of [`ROCKS`].
+/// Returns the rocks' names, in the order of [`ROCKS`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ROCKS.iter().map(|rock| rock.name)
 }
 
-/// What [`Rock::row`] tells, each in a word or two.
+/// The headings of the columns of [`Rock::row`].
 pub const HEADS: [&str; 7] =
     ["rock", "rivers cut it", "slopes stand at", "debris lies at", "creep", "debris is cut", "land of it is"];
 
 impl Rock {
-    /// Its figures with their units, in the order of [`HEADS`].
+    /// Returns the rock's properties with their units, in the order of [`HEADS`].
     pub fn row(&self) -> [String; 7] {
         let Self { name, about, erodibility, slope, repose, creep, debris, .. } = self;
         [
@@ -193,7 +200,7 @@ impl Rock {
     }
 }
 
-/// The rocks with their figures as a table in Markdown, a row a rock, for the book.
+/// Returns a Markdown table of the rocks and their properties, one row per rock, for the book.
 pub fn table() -> String {
     let mut out = format!("| {} |\n{}|\n", HEADS.join(" | "), "|---".repeat(HEADS.len()));
     for rock in &ROCKS {
@@ -208,13 +215,13 @@ mod tests {
 
     #[test]
     fn erodibilities_are_fourth_roots_of_what_was_measured() {
-        // Stock and Montgomery's ranges; the middle of a range of powers of ten is the root of its ends' product.
+        // Stock and Montgomery's ranges; the middle of a range of powers of ten is the geometric mean of its ends.
         let middle = |low: f64, high: f64| (low * high).sqrt();
         let granite = middle(1e-7, 1e-6);
         for (name, low, high) in [("granite", 1e-7, 1e-6), ("ash", 1e-5, 1e-4), ("shale", 1e-4, 1e-2)] {
             let want = (middle(low, high) / granite).sqrt().sqrt();
             let rock = Rock::find(name).unwrap();
-            // Halves are given.
+            // The values are given in halves.
             assert!((rock.erodibility - want).abs() <= 0.25, "{name}: {want}");
         }
     }

@@ -1,7 +1,9 @@
-//! Cellular noise, after Worley (1996, "A cellular texture basis function", doi:10.1145/237170.237267): one feature
-//! point in each square of a lattice, and the distances to the nearest and the second nearest of them.
+//! Cellular noise, after Worley (1996, "A cellular texture basis function", doi:10.1145/237170.237267). Each square
+//! of a lattice has one feature point, and the noise is a function of the distances to the nearest and the second
+//! nearest feature point.
 //!
-//! The squares looked at are always enough: three by three, and the ring around them when it may hold a nearer point.
+//! The search always covers enough squares: three by three around the sample, and the surrounding ring of sixteen
+//! when it may contain a nearer point.
 
 use std::ops::Range;
 
@@ -15,19 +17,20 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Grid, Point, choice};
 
 choice! {
-    /// Which distance is the value. Its unit is the side of a square of the lattice.
+    /// The distance that is the value, in sides of a square of the lattice.
     pub enum Distance {
-        /// To the nearest feature point: bowls around the points, with crests where two are equally near.
+        /// Distance to the nearest feature point: bowls around the points, with crests where two are equally near.
         F1 = "f1",
-        /// To the second nearest.
+        /// Distance to the second nearest feature point.
         F2 = "f2",
-        /// Their difference: flat-sided blocks, with valleys where two points are equally near.
+        /// Difference of the two: blocks with flat sides, and valleys where two points are equally near.
         Difference = "f2_minus_f1",
     }
 }
 
 impl Distance {
-    /// The mean over the plane, by sampling: of points in the middle of their squares, and anywhere in them.
+    /// Returns the mean over the plane, interpolated in `jitter` between two sampled means: for points in the middle
+    /// of their squares (`jitter` 0) and for points anywhere in them (`jitter` 1).
     fn mean(self, jitter: f64) -> f32 {
         let [still, free] = match self {
             Self::F1 => [0.3826, 0.4295],
@@ -47,13 +50,14 @@ impl Distance {
     }
 }
 
-/// The feature points around one square of the lattice, so that neighbouring samples need not hash them again.
+/// A cache of the feature points around one square of the lattice, so that neighbouring samples do not hash them
+/// again.
 #[derive(Debug, Clone)]
 pub struct Points {
     square: Option<(i32, i32)>,
-    /// Relative to the square's corner: the inner nine, then the ring of sixteen.
+    /// Positions relative to the square's corner, in lattice units: the inner nine first, then the ring of sixteen.
     points: [[f32; 2]; 25],
-    /// Whether the ring's are there: few samples need them.
+    /// True if the ring's points are computed. They are computed on demand, because few samples need them.
     ring: bool,
     jitter: f32,
     seed: u32,
@@ -61,13 +65,13 @@ pub struct Points {
 }
 
 impl Points {
-    /// Points that stray from the middle of their squares by `jitter` (0 to 1) of half a square.
+    /// Creates points that deviate from the middle of their squares by up to `jitter` (0 to 1) times half a square.
     pub fn new(jitter: f64, seed: u32) -> Self {
         Self { square: None, points: [[0.0; 2]; 25], ring: false, jitter: jitter as f32, seed, period: None }
     }
 
-    /// Distances, in lattice units, from offset (x, y), each in 0..1, in square (i, j) to the nearest two points, the
-    /// nearer first.
+    /// Returns the distances, in lattice units, from the sample at offset (x, y), each in 0..1, in square (i, j) to
+    /// the nearest two feature points, the nearer first.
     #[inline]
     pub fn nearest(&mut self, i: i32, j: i32, x: f32, y: f32) -> [f32; 2] {
         if self.square != Some((i, j)) {
@@ -76,6 +80,8 @@ impl Points {
             self.hash(i, j, 0..9);
         }
         let mut nearest = search([f32::MAX; 2], &self.points[..9], x, y);
+        // Points outside the inner nine squares are at least `margin` away: one square plus the distance to the
+        // nearest edge of this one.
         let margin = 1.0 + x.min(1.0 - x).min(y.min(1.0 - y));
         if nearest[1] > margin * margin {
             if !self.ring {
@@ -98,7 +104,7 @@ impl Points {
     }
 }
 
-/// Squares around one, the inner nine first.
+/// Offsets of the 25 squares around a square, the inner nine first.
 const AROUND: [[i32; 2]; 25] = around();
 
 const fn around() -> [[i32; 2]; 25] {
@@ -114,7 +120,8 @@ const fn around() -> [[i32; 2]; 25] {
     all
 }
 
-/// The feature point of square (i + di, j + dj), relative to the corner of (i, j); `hash` gives the random number of a square.
+/// Returns the feature point of square (i + di, j + dj) relative to the corner of square (i, j). `hash` returns the
+/// random number of a square.
 #[inline]
 fn feature(i: i32, j: i32, [di, dj]: [i32; 2], jitter: f32, hash: impl Fn(i32, i32) -> u32) -> [f32; 2] {
     let hash = hash(i.wrapping_add(di), j.wrapping_add(dj));
@@ -122,7 +129,7 @@ fn feature(i: i32, j: i32, [di, dj]: [i32; 2], jitter: f32, hash: impl Fn(i32, i
     [di as f32 + 0.5 + stray(hash >> 16), dj as f32 + 0.5 + stray(hash & 0xffff)]
 }
 
-/// The two least squared distances, of those so far and those to `points`.
+/// Returns the two smallest squared distances among `nearest` (those found so far) and those to `points`.
 #[inline]
 fn search(mut nearest: [f32; 2], points: &[[f32; 2]], x: f32, y: f32) -> [f32; 2] {
     for [px, py] in points {
@@ -143,21 +150,22 @@ pub struct Cellular {
 }
 
 impl Cellular {
-    /// The sum of `octaves` (see [`Cellular::octaves`]) of this distance to points that stray by `jitter` (see
-    /// [`Points::new`]), read where `warp` moves it.
+    /// Creates the sum of `octaves` (see [`Cellular::octaves`]) of `distance` to feature points with the given
+    /// `jitter` (see [`Points::new`]), with the sample positions displaced by `warp`.
     pub fn new(distance: Distance, jitter: f64, octaves: Vec<Octave>, warp: Option<Warp>) -> Self {
         let total: f32 = octaves.iter().map(|octave| octave.amplitude).sum();
         Self { distance, jitter, octaves, warp, scale: 1.0 / total.max(1e-6) }
     }
 
-    /// `count` octaves for [`Cellular::new`], the first of `wavelength` metres a square, each half as long as the one
-    /// before and weighing `gain` of it; over a plane, or on cells of so many metres.
+    /// Returns `count` octaves for [`Cellular::new`]. The first has squares of `wavelength` metres; each further one
+    /// has half the wavelength of the one before and `gain` times its weight. `plane` is a grid or a cell size in
+    /// metres.
     pub fn octaves(count: u32, wavelength: f64, gain: f64, key: Key, plane: impl Into<Plane>) -> Vec<Octave> {
         Octave::series(count, wavelength, 2.0, gain, key, plane)
     }
 
-    /// Fills row `i` of the grid's window, `out` one value a column: the mean of the octaves' distances, in squares, by
-    /// weight.
+    /// Fills row `i` of the grid's window, one value in `out` per column: the weighted mean of the octaves'
+    /// distances, in units of a square's side.
     pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
         let mut points: Vec<Points> = self
             .octaves
@@ -184,7 +192,7 @@ impl Cellular {
     }
 }
 
-/// The distances of one octave at a chunk's samples, carried aside by `moved`.
+/// Computes the distances of one octave at a chunk's samples, each displaced by `[east, south]` metres.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
 fn distances(
     octave: &Octave,
@@ -205,7 +213,7 @@ fn distances(
 mod tests {
     use super::*;
 
-    /// Every feature point of the squares −3..=3, and the plain search among them.
+    /// Searches every feature point of the squares −3..=3 exhaustively.
     fn brute_force(x: f32, y: f32, jitter: f32, seed: u32) -> [f32; 2] {
         let mut distances: Vec<f32> = (-3..=3)
             .flat_map(|i| (-3..=3).map(move |j| feature(0, 0, [i, j], jitter, |i, j| gradient::point(i, j, seed))))
@@ -230,7 +238,8 @@ mod tests {
 
     #[test]
     fn the_ring_matters() {
-        // Else the search above would pass without it: for some keys the second nearest point must lie there.
+        // Without such samples the test above would pass even if the ring were ignored: for some keys the second
+        // nearest point must lie in it.
         let outside = |seed: &u32| {
             let inner: Vec<_> = AROUND[..9]
                 .iter()
@@ -257,7 +266,7 @@ mod tests {
             let n = 400;
             for a in 0..n {
                 for b in 0..n {
-                    // Offsets by an irrational step fill the squares evenly.
+                    // Multiples of an irrational step fill the squares evenly.
                     let [x, y] = [a as f32 * 0.271_828, b as f32 * 0.271_828];
                     let pair = points.nearest(x.floor() as i32, y.floor() as i32, x.fract(), y.fract());
                     let kinds = [Distance::F1, Distance::F2, Distance::Difference];

@@ -1,21 +1,21 @@
-//! Chunks: runs of samples of a row that are computed together, on the stack.
+//! Chunks: runs of consecutive samples of a row that are computed together in stack buffers.
 
 use crate::gradient;
 use crate::octave::Octave;
 use thalweg_core::{Cell, Grid, Point};
 
-/// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
-/// a multiple of this, so a value never depends on where a window begins.
+/// The number of samples of a row that are computed together. Positions are counted from an anchor at a world column
+/// that is a multiple of this number, so a value never depends on where a window begins.
 pub const CHUNK: usize = 128;
 
-/// Values at the samples of one chunk, from west to east.
+/// The values at the samples of one chunk, from west to east.
 pub type Chunk = [f32; CHUNK];
 
-/// No displacement.
+/// A displacement of zero, for noise without domain warp.
 pub const STILL: [Chunk; 2] = [[0.0; CHUNK]; 2];
 
-/// Fills a row chunk by chunk: `chunk` gets the position of its first sample. Chunks begin at world columns that are
-/// multiples of [`CHUNK`], wherever the window begins.
+/// Fills a row chunk by chunk. `chunk` receives the position of the chunk's first sample and the buffer to fill.
+/// Chunks begin at world columns that are multiples of [`CHUNK`], wherever the window begins.
 pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut(Point, &mut Chunk)) {
     let y = grid.y(i);
     let mut buffer = [0.0; CHUNK];
@@ -26,7 +26,7 @@ pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut(
         let skip = (column - first) as usize;
         let mut count = (CHUNK - skip).min(out.len() - done);
         if grid.is_looped(1) {
-            // After the last column comes the first.
+            // On a looped world the last column is followed by the first one.
             count = count.min((grid.world[1] as i64 - column) as usize);
         }
         chunk(Point { x: (first as f64 + 0.5) * grid.cell, y }, &mut buffer);
@@ -35,7 +35,7 @@ pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut(
     }
 }
 
-/// Adds `factor` times the noise.
+/// Adds `factor` times `noise` to `sum`.
 #[inline(always)]
 pub fn add(sum: &mut Chunk, noise: &Chunk, factor: f32) {
     for k in 0..CHUNK {
@@ -43,7 +43,8 @@ pub fn add(sum: &mut Chunk, noise: &Chunk, factor: f32) {
     }
 }
 
-/// Noise of one octave at a chunk's samples; with `SLOPE` also its derivatives along world x and y, per lattice unit.
+/// Evaluates one octave of gradient noise at a chunk's samples. With `SLOPE` it also returns the derivatives along
+/// world x and y, per lattice unit. With `WARPED` the samples are displaced by `warp`.
 #[inline(always)]
 pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
     octave: &Octave,
@@ -62,7 +63,8 @@ pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
     }
 }
 
-/// [`evaluate`], where the corners of the square after lattice point (i, j) have the random numbers that `corners` gives.
+/// Implements [`evaluate`]. `corners` returns the random numbers of the four corners of the square at lattice point
+/// (i, j).
 #[inline(always)]
 fn sample<const WARPED: bool, const SLOPE: bool>(
     octave: &Octave,
@@ -73,10 +75,11 @@ fn sample<const WARPED: bool, const SLOPE: bool>(
 ) -> [Chunk; 3] {
     let [(i, u0), (j, v0)] = octave.place(anchor.x, anchor.y);
     let [u0, v0] = [u0 as f32, v0 as f32];
-    // Within a chunk f32 is enough: octaves have at least two cells a wave, so coordinates stay under 65 (3·10⁻⁶).
+    // f32 is precise enough within a chunk: an octave has at least two cells per wave, so coordinates stay under 65
+    // (error 3·10⁻⁶).
     let [du, dv] = [(octave.turn[0][0] * cell) as f32, (octave.turn[1][0] * cell) as f32];
     let [[ux, uy], [vx, vy]] = octave.turn.map(|axis| axis.map(|t| t as f32));
-    // Per lattice unit: the turn without its scale.
+    // Divide by the scale of `turn`, which leaves its rotation, so that derivatives are per lattice unit.
     let length = 1.0 / (octave.turn[0][0].powi(2) + octave.turn[1][0].powi(2)).sqrt();
     let [[tux, tuy], [tvx, tvy]] = octave.turn.map(|axis| axis.map(|t| (t * length) as f32));
     let mut out = [[0.0; CHUNK]; 3];
@@ -102,8 +105,8 @@ fn sample<const WARPED: bool, const SLOPE: bool>(
     out
 }
 
-/// The whole number below `u`, |u| < 2²², and the rest. Adding 1.5·2²³ rounds to a whole number and leaves it in the
-/// lowest bits: unlike `floor` and `as` this is vector code on every machine.
+/// Returns the floor of `u`, |u| < 2²², and the fraction. Adding 1.5·2²³ rounds to an integer and leaves it in the
+/// lowest bits of the mantissa: unlike `floor` and `as`, this compiles to vector code on every machine.
 #[inline(always)]
 fn split(u: f32) -> (i32, f32) {
     const SHIFT: f32 = 12_582_912.0;

@@ -1,8 +1,8 @@
 //! Sums of gradient noise over octaves: fBm, billow and ridged, with domain warp and derivative damping.
 //!
-//! Rows are computed in chunks of [`CHUNK`] samples, one octave after the other, in a form that compilers
-//! turn into vector code; `multiversion` picks the widest that the machine has. The bits are those of plain scalar
-//! code: only + − × ÷, no fused operation, no sum over samples.
+//! Rows are computed in chunks of [`CHUNK`] samples, one octave after the other, in a form that compilers turn into
+//! vector code; `multiversion` selects the widest instruction set that the machine has. The results equal those of
+//! plain scalar code bit for bit, because the code uses only + − × ÷, no fused operations and no sums over samples.
 
 use multiversion::multiversion;
 
@@ -15,39 +15,43 @@ use thalweg_core::{Grid, Point, choice};
 choice! {
     /// How octaves of noise are shaped before they are added.
     pub enum FractalKind {
-        /// Plain noise: rolling ground around the offset.
+        /// Plain noise: rolling terrain around the offset.
         Fbm = "fbm",
-        /// Distance of the noise from zero: rounded hills between sharp valleys.
+        /// Absolute value of the noise: rounded hills between sharp valleys.
         Billow = "billow",
-        /// Its reverse, squared, each octave held back where the one before is low: sharp ridges over smooth valleys.
+        /// An offset minus the absolute value of the noise, squared; each octave is weakened where the one before is
+        /// low: sharp ridges above smooth valleys.
         Ridged = "ridged",
     }
 }
 
-/// What a sum of octaves is made of.
+/// The parameters of a sum of octaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FractalSettings {
-    /// How octaves are shaped.
+    /// The shape of each octave.
     pub kind: FractalKind,
     /// Number of octaves.
     pub octaves: u32,
-    /// Wavelength of the first in metres.
+    /// The wavelength of the first octave in metres.
     pub wavelength: f64,
-    /// Wavelength of each octave over that of the next.
+    /// The ratio of each octave's wavelength to that of the next.
     pub lacunarity: f64,
-    /// Weight of each octave over that of the one before; the first weighs 1.
+    /// The ratio of each octave's weight to that of the one before; the first weighs 1.
     pub gain: f64,
-    /// Ridged: where the noise's distance from zero (about 0 to 1) gives nothing.
+    /// Ridged: the absolute value of the noise (about 0 to 1) at which an octave contributes nothing.
     pub ridge_offset: f64,
-    /// Ridged: how fast a rising octave lets the next one through; a factor.
+    /// Ridged: the factor that turns an octave's value into the weight of the next one; the product is clamped to
+    /// 0..1.
     pub ridge_gain: f64,
-    /// Divides each octave by 1 + this times the square of the slope so far, its own with it; 0 is not at all. The
-    /// slope is the rise of the noise over a wavelength of the first octave.
+    /// Derivative damping: each octave is divided by 1 + this factor × the square of the slope accumulated so far,
+    /// its own slope included. 0 disables it. The slope is the rise of the noise over a wavelength of the first
+    /// octave.
     pub damping: f64,
 }
 
 impl FractalSettings {
-    /// Plain fBm: `octaves` of them, the first of `wavelength` metres, each half as long as the one before and weighing `gain` of it.
+    /// Returns the parameters of plain fBm: the first of the `octaves` has `wavelength` metres, and each further one
+    /// has half the wavelength of the one before and `gain` times its weight.
     pub fn fbm(octaves: u32, wavelength: f64, gain: f64) -> Self {
         Self {
             kind: FractalKind::Fbm,
@@ -62,7 +66,7 @@ impl FractalSettings {
     }
 }
 
-/// A sum of octaves, ready for grids of one cell size.
+/// A sum of octaves, prepared for grids of one cell size.
 #[derive(Debug, Clone)]
 pub struct Fractal {
     settings: FractalSettings,
@@ -72,7 +76,7 @@ pub struct Fractal {
     cell: f64,
 }
 
-/// A displacement of the points at which noise is read: two sums of octaves.
+/// A domain warp: a displacement of the positions at which noise is evaluated, made of one sum of octaves per axis.
 #[derive(Debug, Clone)]
 pub struct Warp {
     east: Vec<Octave>,
@@ -80,26 +84,26 @@ pub struct Warp {
     metres: f32,
 }
 
-/// Octaves of a warp; finer ones would only roughen.
+/// The number of octaves of a warp; finer ones would only roughen the result.
 const WARP_OCTAVES: u32 = 3;
 
-/// A warp is held to so many cells, so that lattice coordinates within a chunk stay exact enough.
+/// The largest displacement of a warp in cells, so that lattice coordinates within a chunk stay precise enough.
 const WARP_CELLS: f64 = 262_144.0;
 
 impl Warp {
-    /// A warp of about `metres` (three standard deviations), 262 144 cells at most, its longest waves `wavelength`
-    /// metres long; `None` if `metres` is not above 0, or `wavelength` is no finite number above 0.
+    /// Creates a warp of about `metres` (three standard deviations), 262 144 cells at most, whose longest waves are
+    /// `wavelength` metres. Returns `None` if `metres` is not above 0, or if `wavelength` is not finite and above 0.
     pub fn new(metres: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         let plane = plane.into();
-        // What is no number is above nothing; the minimum would take the most cells in its place.
+        // NaN fails these comparisons. Without them `min` below would replace a NaN by the largest displacement.
         let is_there = metres > 0.0 && wavelength > 0.0 && wavelength.is_finite();
         let [east, south] = [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.and(n), plane));
         let metres = metres.min(WARP_CELLS * plane.cell) / deviation(&east);
         (is_there && metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
     }
 
-    /// Displacement east and south in metres of a whole chunk of samples, the first at `anchor`, the others
-    /// `cell` metres further east each.
+    /// Returns the displacement east and south, in metres, of a whole chunk of samples. The first is at `anchor`;
+    /// each of the others is `cell` metres further east.
     pub fn chunk(&self, anchor: Point, cell: f64) -> [Chunk; 2] {
         displacement_of(self, anchor, cell)
     }
@@ -120,13 +124,13 @@ impl Warp {
     }
 }
 
-/// Standard deviation of a sum of octaves in those of one.
+/// Returns the ratio of the standard deviation of a sum of octaves to that of a single octave of weight 1.
 fn deviation(octaves: &[Octave]) -> f64 {
     octaves.iter().map(|octave| f64::from(octave.amplitude).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Fractal {
-    /// A sum of octaves over a plane, or for cells of so many metres, its lattices keyed by `key`.
+    /// Creates a sum of octaves whose lattices are keyed by `key`. `plane` is a grid or a cell size in metres.
     pub fn new(settings: &FractalSettings, warp: Option<Warp>, key: Key, plane: impl Into<Plane>) -> Self {
         let plane = plane.into();
         let FractalSettings { octaves, wavelength, lacunarity, gain, .. } = *settings;
@@ -140,19 +144,20 @@ impl Fractal {
         Self { settings: *settings, octaves, warp, scale: (1.0 / size.max(1e-6)) as f32, cell: plane.cell }
     }
 
-    /// The sum drawn out: see [`Octave::drawn_out`].
+    /// Stretches the sum along a direction: see [`Octave::drawn_out`].
     pub fn drawn_out(mut self, direction: [f64; 2], times: f64) -> Self {
         self.octaves = self.octaves.into_iter().map(|octave| octave.drawn_out(direction, times)).collect();
         self
     }
 
-    /// Fills row `i` of the grid's window, `out` one value a column. fBm has a standard deviation of 1/3 about 0 (less
-    /// where damped); billow and ridged lie within 0..1, but for some thousandths of the cells, which lie above.
+    /// Fills row `i` of the grid's window, one value in `out` per column. fBm has a standard deviation of 1/3 about 0
+    /// (less where damped). Billow and ridged noise lie within 0..1, except for some thousandths of the cells, which
+    /// lie above.
     pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
         for_chunks(grid, i, out, |anchor, chunk| self.chunk(anchor, chunk));
     }
 
-    /// A whole chunk, its first sample at `anchor`, the others one cell further east each.
+    /// Computes a whole chunk. The first sample is at `anchor`; each of the others is one cell further east.
     fn chunk(&self, anchor: Point, out: &mut Chunk) {
         chunk_of(self, anchor, out);
     }
@@ -174,7 +179,7 @@ fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
     let mut slope = [[0.0f32; CHUNK]; 2];
     for octave in &fractal.octaves {
         if octave.fade == 0.0 && settings.kind == FractalKind::Fbm {
-            break; // every further one is finer, and adds nothing
+            break; // all further octaves are finer and add nothing
         }
         let [mut noise, along_x, along_y] = match (octave.fade > 0.0, &warp, damped) {
             (false, ..) => [[0.0; CHUNK]; 3],
@@ -199,8 +204,8 @@ fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
     }
 }
 
-/// Turns noise into an octave of the given kind. Where the grid cannot carry the octave (`fade` under 1), what is
-/// missing is replaced by its mean, so that a coarser grid does not sink.
+/// Turns noise into an octave of the given kind. Where the grid cannot resolve the octave (`fade` under 1), the
+/// missing share is replaced by the octave's mean, so that the surface does not sink on a coarser grid.
 #[inline(always)]
 fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: FractalKind, fade: f32, offset: f32, gain: f32) {
     match kind {
@@ -233,7 +238,8 @@ mod tests {
     use thalweg_core::Cell;
     use thalweg_core::base::fourier::{Fourier, Wave};
 
-    /// One sample after the formulas on the page of `gradient_noise`: no arrays, no chunks but for the anchor.
+    /// Computes one sample after the formulas on the page of `gradient_noise`, without arrays or chunks (except for
+    /// the anchor).
     fn plain(fractal: &Fractal, grid: &Grid, i: usize, j: usize) -> f32 {
         let k = (grid.origin[1] + j as i64).rem_euclid(CHUNK as i64);
         let anchor = [(grid.origin[1] + j as i64 - k) as f64 + 0.5, (grid.origin[0] + i as i64) as f64 + 0.5];
@@ -316,7 +322,7 @@ mod tests {
         assert!(![f64::NAN, f64::INFINITY, 0.0, -1.0].iter().any(|wavelength| warp(500.0, *wavelength)));
     }
 
-    /// Power of every wave of a Hann-windowed square of fBm, the mean over `seeds` worlds, by [k_y][kₓ].
+    /// Returns the power of every wave of a Hann-windowed square of fBm, averaged over `seeds` worlds, by [k_y][kₓ].
     fn power(settings: &FractalSettings, side: usize, seeds: u64) -> Vec<Vec<f64>> {
         let grid = Grid::new([side, side], 1.0).unwrap();
         let hann = |k: usize| 0.5 - 0.5 * (std::f64::consts::TAU * (k as f64 + 0.5) / side as f64).cos();
@@ -344,13 +350,13 @@ mod tests {
 
     #[test]
     fn the_spectrum_falls_evenly_and_shows_no_lattice() {
-        // Octaves of 128 to 4 cells; looked at from 64 to 8 cells a wave, k = 4 to 32.
+        // The octaves have 128 to 4 cells per wave; the test looks at 64 to 8 cells per wave, k = 4 to 32.
         let (side, seeds) = (256, 64);
         let power = power(&FractalSettings::fbm(6, 128.0, 0.5), side, seeds);
         let signed = |k: usize| if 2 * k > side { k as f64 - side as f64 } else { k as f64 };
         let radius = |ky: usize, kx: usize| signed(ky).hypot(signed(kx));
         let ring = |ky: usize, kx: usize| radius(ky, kx).round() as usize;
-        // Times |k|⁴, so that a ring one wave number broad is level.
+        // Multiplied by |k|⁴, so that a ring one wave number broad is level.
         let level = |ky: usize, kx: usize| power[ky][kx] * radius(ky, kx).powi(4);
         let (mut total, mut count) = (vec![0.0; side], vec![0.0; side]);
         for ky in 0..side {
@@ -377,13 +383,15 @@ mod tests {
         let [mx, my] = [0, 1].map(|c| points.iter().map(|p| p[c]).sum::<f64>() / points.len() as f64);
         let slope = points.iter().map(|p| (p[0] - mx) * (p[1] - my)).sum::<f64>()
             / points.iter().map(|p| (p[0] - mx).powi(2)).sum::<f64>();
-        // A wave's power scatters as an exponential variable, and the window joins about two waves. Along the axes some
-        // 45 waves of 64 worlds are averaged, 2 %: four of those. (Octaves that are not turned reach 1.13.) One wave's mean
-        // over 64 worlds is known to 12.5 %: five of those, and what is left of the lattices' own directions.
+        // A wave's power scatters as an exponential variable, and the window joins about two waves. Along the axes
+        // some 45 waves of 64 worlds are averaged, which gives 2 %; the limit is four of those. (Octaves that are not
+        // rotated reach 1.13.) One wave's mean over 64 worlds is known to 12.5 %; the limit is five of those, plus
+        // what remains of the lattices' own directions.
         assert!((axis / on_axis - 1.0).abs() < 0.08, "{}", axis / on_axis);
         assert!(peak < 1.75, "{peak}");
-        // Weights halve with the wavelength: amplitude per wave as |f|⁻², power as |f|⁻⁴, levelled 0. Three octaves are three
-        // bumps on that line; one more or less of them at an end, up to 10 % in power, turns it by up to 0.1.
+        // Weights halve with the wavelength: amplitude per wave goes as |f|⁻² and power as |f|⁻⁴, which the levelling
+        // makes a slope of 0. Three octaves are three bumps on that line; one more or less of them at an end, up to
+        // 10 % in power, tilts it by up to 0.1.
         assert!(slope.abs() < 0.15, "{slope}");
     }
 }

@@ -1,33 +1,38 @@
 //! Gradient noise on a square lattice, after Perlin (1985, "An image synthesizer", doi:10.1145/325334.325247) with the
 //! quintic fade of Perlin (2002, "Improving noise", doi:10.1145/566570.566636).
 //!
-//! Every lattice point has a keyed random gradient, uniform in a square: with independent components of equal variance
-//! the noise's covariance is that of gradients on a circle, and two numbers are cheaper than a sine. At a lattice point
-//! the noise is 0. It is scaled to a standard deviation of 1/3 over the plane and never passes ±[`BOUND`].
+//! Every lattice point has a keyed random gradient, uniform in a square. With independent components of equal
+//! variance the covariance of the noise is that of gradients on a circle, and two random numbers are cheaper than a
+//! sine. The noise is 0 at lattice points, has a standard deviation of 1/3 over the plane, and never exceeds
+//! ±[`BOUND`].
 
-/// Standard deviation of the noise over the plane.
+/// The standard deviation of the noise over the plane.
 pub const DEVIATION: f32 = 1.0 / 3.0;
 
-/// No value is farther from zero, of noise whose standard deviation is [`DEVIATION`].
+/// The upper bound of the noise's absolute value, for noise of standard deviation [`DEVIATION`].
 pub const BOUND: f32 = 1.893;
 
-/// Mean distance of the noise from zero, found by sampling.
+/// The mean absolute value of the noise, determined by sampling.
 pub const MEAN_ABS: f32 = 0.2646;
 
-/// 2⁻³¹ (gradients are kept as whole numbers), over three times the standard deviation that unscaled noise has: its
-/// variance is 1/3 · 8AB with A = ∫(1−s)²dt = 181/462 and B = ∫(1−s)²t²dt = 0.029 692 5…, s the fade.
+/// The factor from unscaled noise to noise of standard deviation 1/3: 2⁻³¹ (gradients are stored as integers) over
+/// three times the standard deviation of unscaled noise. The variance of that is 1/3 · 8AB with A = ∫(1−s)²dt =
+/// 181/462 and B = ∫(1−s)²t²dt = 0.029 692 5…, where s is the fade.
 const SCALE: f32 = (1.0 / 2_147_483_648.0) / (3.0 * 0.176_127_13);
 
-/// What a step along each axis adds to the number of a lattice point (two odd constants of xxHash).
+/// The amount that a step along each axis adds to the number of a lattice point before hashing (two odd constants of
+/// xxHash).
 const AXES: [u32; 2] = [0x9e37_79b1, 0x85eb_ca77];
 
-/// Noise at offset (x, y), each in 0..1, from lattice point (i, j) towards growing i and j.
+/// Returns the noise at offset (x, y), each in 0..1, from lattice point (i, j) in the direction of increasing i and
+/// j.
 #[inline(always)]
 pub fn noise(i: i32, j: i32, x: f32, y: f32, seed: u32) -> f32 {
     noise_within(corners(i, j, seed), x, y)
 }
 
-/// Noise at offset (x, y), each in 0..1, in the square whose corners have these random numbers, as [`corners`] lists them.
+/// Returns the noise at offset (x, y), each in 0..1, in the square whose corners have the given random numbers, in
+/// the order of [`corners`].
 #[inline(always)]
 pub(crate) fn noise_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> f32 {
     let (u, v) = (fade(x), fade(y));
@@ -36,13 +41,13 @@ pub(crate) fn noise_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> f32 {
     SCALE * lerp(near, far, v)
 }
 
-/// [`noise()`], and its derivatives along x and y per lattice unit, in this order.
+/// Returns the value of [`noise()`] and its derivatives along x and y per lattice unit, in this order.
 #[inline(always)]
 pub fn noise_and_slope(i: i32, j: i32, x: f32, y: f32, seed: u32) -> [f32; 3] {
     noise_and_slope_within(corners(i, j, seed), x, y)
 }
 
-/// As [`noise_within`], with the derivatives.
+/// Like [`noise_within`], with the derivatives.
 #[inline(always)]
 pub(crate) fn noise_and_slope_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> [f32; 3] {
     let (u, v) = (fade(x), fade(y));
@@ -58,7 +63,7 @@ pub(crate) fn noise_and_slope_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> 
     [SCALE * lerp(near, far, v), SCALE * along_x, SCALE * along_y]
 }
 
-/// Random numbers of the four lattice points around: (i, j), (i+1, j), (i, j+1), (i+1, j+1).
+/// Returns the random numbers of the four surrounding lattice points: (i, j), (i+1, j), (i, j+1), (i+1, j+1).
 #[inline(always)]
 pub fn corners(i: i32, j: i32, seed: u32) -> [u32; 4] {
     let first = (i as u32).wrapping_mul(AXES[0]).wrapping_add((j as u32).wrapping_mul(AXES[1])).wrapping_add(seed);
@@ -66,7 +71,8 @@ pub fn corners(i: i32, j: i32, seed: u32) -> [u32; 4] {
     [first, east, south, east.wrapping_add(AXES[1])].map(mix)
 }
 
-/// Avalanche of 32 bits (Wellons 2018, "Prospecting for hash functions", lowbias32).
+/// Mixes the 32 bits of `h` so that each input bit affects every output bit (Wellons 2018, "Prospecting for hash
+/// functions", lowbias32).
 #[inline(always)]
 pub fn mix(mut h: u32) -> u32 {
     h = (h ^ (h >> 16)).wrapping_mul(0x7feb_352d);
@@ -74,13 +80,14 @@ pub fn mix(mut h: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// The random number of lattice point (i, j).
+/// Returns the random number of lattice point (i, j).
 #[inline(always)]
 pub fn point(i: i32, j: i32, seed: u32) -> u32 {
     corners(i, j, seed)[0]
 }
 
-/// The gradient, ±2³¹ a component, that a random number stands for.
+/// Returns the gradient, each component in ±2³¹, that a random number encodes: the whole number for x, its lower 16
+/// bits for y.
 #[inline(always)]
 fn gradient(hash: u32) -> [f32; 2] {
     [hash as i32 as f32, (hash << 16) as i32 as f32]
@@ -111,7 +118,7 @@ fn lerp(a: f32, b: f32, t: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Samples of many squares at offsets that fill them evenly.
+    /// Returns samples of many squares at offsets that fill the squares evenly.
     fn samples() -> impl Iterator<Item = (i32, i32, f32, f32)> {
         (0..400).flat_map(|a| {
             (0..400).map(move |b| {
@@ -123,7 +130,7 @@ mod tests {
 
     #[test]
     fn it_is_zero_at_lattice_points_and_continuous_across_lines() {
-        // A step of 10⁻⁴ across a line moves the noise by at most 2·10⁻⁴ · the greatest slope, under 8.
+        // A step of 10⁻⁴ across a line changes the noise by at most 2·10⁻⁴ · the greatest slope, which is under 8.
         for n in 0..200 {
             let t = n as f32 / 200.0;
             assert_eq!(noise(n, 3 - n, 0.0, 0.0, 5), 0.0);
@@ -136,8 +143,9 @@ mod tests {
 
     #[test]
     fn moments_and_bound_are_as_stated() {
-        // 160 000 samples over some 11 800 squares, each about one independent value: the deviation is known to
-        // 1/√(2 · 11 800) = 0.7 % of itself, the mean distance to 0.7 %, the mean to 0.003; four of those.
+        // 160 000 samples over some 11 800 squares, each about one independent value: the standard deviation is known
+        // to 1/√(2 · 11 800) = 0.7 % of itself, the mean absolute value to 0.7 %, the mean to 0.003. The limits are
+        // four of those.
         let n = 160_000.0;
         let (mut sum, mut distance, mut square) = (0.0, 0.0, 0.0);
         for (i, j, x, y) in samples() {
@@ -154,7 +162,8 @@ mod tests {
 
     #[test]
     fn slopes_are_those_of_finite_differences() {
-        // Central differences over h = 0.01: h²/6 of the third derivative (under 300) and f32 rounding 2·10⁻⁷/h.
+        // Central differences over h = 0.01 have an error of h²/6 of the third derivative (under 300) and an f32
+        // rounding error of 2·10⁻⁷/h.
         let h = 0.01;
         for (i, j, x, y) in samples().step_by(97) {
             let (x, y) = (0.02 + 0.96 * x, 0.02 + 0.96 * y);
@@ -168,7 +177,7 @@ mod tests {
 
     #[test]
     fn known_values_do_not_move() {
-        // The hash as computed by another program: a change of it is a change of every world.
+        // The hash as computed by an independent program: a change of it changes every world.
         assert_eq!([0, 1, 0x1234_5678].map(mix), [0, 0x6889_90c0, 0xf5e7_1c96]);
     }
 }

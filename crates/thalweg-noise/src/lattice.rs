@@ -1,41 +1,42 @@
-//! Subdivided lattices: diamond-square and mid-point displacement, by hashing (level, position).
+//! Subdivided lattices: diamond-square and midpoint displacement, with displacements hashed from (level, position).
 //!
-//! A world's lattice is a square of 2ⁿ × 2ⁿ intervals over its longer side. Level 0 has the four corners; every level
-//! halves the interval, keeps the points that were there, and sets new ones to the mean of their neighbours plus a
-//! keyed displacement. A point depends on few points of the level before, so any rectangle of the lattice is computed
-//! on its own, from some six points of the corners' level up to its own size, with the same bits.
+//! A world's lattice is a square of 2ⁿ × 2ⁿ intervals over its longer side. Level 0 has the four corners. Every
+//! further level halves the interval, keeps the existing points, and sets new ones to the mean of their neighbours
+//! plus a keyed displacement. A point depends on few points of the level before, so any rectangle of the lattice can
+//! be computed on its own with the same bits: each coarser level needs about half as many points a side, down to some
+//! six.
 
 use std::ops::Range;
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, CellRect, Field, Grid};
 
-/// Where a new point takes its mean from.
+/// The points whose mean a new point starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LatticeRule {
     /// In the middle of a square: its four corners. In the middle of an edge: the three or four points around it, two
-    /// of them just set in the middles of squares.
+    /// of which have just been set in the middles of squares.
     DiamondSquare,
     /// In the middle of a square: its four corners. In the middle of an edge: its two ends.
     Midpoint,
 }
 
-/// A subdivided square.
+/// The parameters of a subdivided lattice.
 #[derive(Debug, Clone, Copy)]
 pub struct Lattice {
-    /// Where means come from.
+    /// The rule for the means.
     pub rule: LatticeRule,
-    /// Corners are uniform in ± this, in metres.
+    /// The largest elevation of the corners in metres, which are uniform in ± this value.
     pub corners: f64,
-    /// Points new on level 1 are displaced uniformly in ± this, in metres.
+    /// The largest displacement of the points that are new on level 1, uniform in ± this value, in metres.
     pub amplitude: f64,
-    /// Factor on the displacement from level to level.
+    /// The factor on the displacement from one level to the next.
     pub falling: f64,
-    /// Key of all displacements.
+    /// The key of all displacements.
     pub key: Key,
 }
 
-/// A rectangle of lattice points: rows and columns from `start` on. A margin of points may be unset.
+/// A rectangle of lattice points whose north-western point is `start`. Points in its margin may be unset.
 #[derive(Debug, Clone)]
 pub struct Patch {
     start: Cell<i64>,
@@ -43,7 +44,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The value in metres at a lattice point inside, by row and column of the lattice.
+    /// Returns the value in metres at a lattice point inside the patch, by row and column of the lattice.
     #[inline]
     pub fn at(&self, i: i64, j: i64) -> f32 {
         self.values[((i - self.start.row) as usize, (j - self.start.col) as usize)]
@@ -51,9 +52,9 @@ impl Patch {
 }
 
 impl Lattice {
-    /// The points of `level` in these rows and columns, which are within 0..=2^level.
+    /// Computes the points of `level` in these rows and columns, which must be within 0..=2^level.
     pub fn patch(&self, level: u32, points: CellRect<i64>) -> Patch {
-        // One more point around: means are taken from it.
+        // One more point on each side, because means are taken over neighbours.
         let around = points.grown(1, CellRect::from_corners([0, 0], [(1 << level) + 1; 2]));
         let (CellRect { start, end }, size) = (around, around.size());
         let key = self.key.and(level.into());
@@ -68,6 +69,8 @@ impl Lattice {
         let reach = self.reach(level);
         let shift = |i: i64, j: i64| reach * key.cell([i, j]).signed() as f32;
         let world = |r: usize, c: usize| (start.row + r as i64, start.col + c as i64);
+        // First the points kept from the coarser level and the new middles of squares; the second pass sets the
+        // middles of edges.
         let corners = Patch {
             start,
             values: Field::generate(size, |r, c| {
@@ -106,14 +109,14 @@ impl Lattice {
         Patch { start, values }
     }
 
-    /// A function that fills row number i of the window, one of `rows`, a value a column: the surface at the cells'
-    /// middles (bilinear) plus `offset`, in metres.
+    /// Returns a function that fills row `i` of the window, which must be one of `rows`, with one value per column:
+    /// the surface at the cell centres (bilinear interpolation) plus `offset`, in metres.
     pub fn sampler(&self, grid: &Grid, rows: Range<usize>, offset: f32) -> impl Fn(usize, &mut [f32]) + Sync + use<> {
         let level = level(grid);
         let cells = grid.world[0].max(grid.world[1]) as f64;
         let side = (1u64 << level) as f64;
         let origin = Cell::from_axes(|axis| grid.origin[axis] - grid.first[axis]);
-        // In intervals: the one that holds the cell's middle, and how far in.
+        // In intervals of the lattice: the interval that contains the cell's centre, and the fraction within it.
         let place = move |cell: i64| {
             let at = ((cell as f64 + 0.5) * (side / cells)).clamp(0.0, side);
             let line = at.floor().min(side - 1.0);
@@ -121,7 +124,7 @@ impl Lattice {
         };
         let first = Cell::new(origin.row + rows.start as i64, origin.col);
         let last = Cell::new(origin.row + rows.end as i64 - 1, origin.col + grid.cols() as i64 - 1);
-        // With the points at both ends of the last cells' intervals.
+        // Includes the points at both ends of the last cells' intervals.
         let points = CellRect { start: first.map(|cell| place(cell).0), end: last.map(|cell| place(cell).0 + 2) };
         let patch = (!rows.is_empty()).then(|| self.patch(level, points));
         move |i, out| {
@@ -135,19 +138,19 @@ impl Lattice {
         }
     }
 
-    /// Largest displacement of points that are new on `level`, in metres.
+    /// Returns the largest displacement of points that are new on `level` (1 or more), in metres.
     fn reach(&self, level: u32) -> f32 {
         (self.amplitude * libm::pow(self.falling, f64::from(level - 1))) as f32
     }
 }
 
-/// The first level whose intervals are no wider than a cell.
+/// Returns the first level whose intervals are no wider than a cell.
 fn level(grid: &Grid) -> u32 {
     (grid.world[0].max(grid.world[1]).max(1) as u64).next_power_of_two().trailing_zeros()
 }
 
-/// About the bytes of scratch for a grid of so many cells, at most `step` of them at once: up to four points a cell,
-/// twice while a level is made, and the level before.
+/// Returns the approximate scratch memory in bytes for a grid of `cells` cells, at most `step` of which are computed
+/// at once: up to four points per cell, held twice while a level is computed, plus the level before.
 pub fn bytes(cells: u64, step: u64) -> u64 {
     4 * 4 * 9 / 4 * cells.min(step)
 }
@@ -160,7 +163,7 @@ mod tests {
         Lattice { rule, corners, amplitude, falling: 0.5, key: Key::new(3, "lattice") }
     }
 
-    /// The methods as the literature writes them: the whole lattice, in place, phase by phase.
+    /// The methods as in the literature: the whole lattice, in place, phase by phase.
     fn plain(lattice: &Lattice, levels: u32) -> Vec<Vec<f32>> {
         let side = 1usize << levels;
         let mut z = vec![vec![0.0f32; side + 1]; side + 1];
@@ -228,7 +231,7 @@ mod tests {
 
     #[test]
     fn without_displacement_the_midpoint_rule_interpolates_the_corners() {
-        // Rounding: six levels of means of values under 100: 6 · 100 · 2⁻²⁴ < 4·10⁻⁵.
+        // Rounding of six levels of means of values under 100: 6 · 100 · 2⁻²⁴ < 4·10⁻⁵.
         let patch = lattice(LatticeRule::Midpoint, 100.0, 0.0).patch(6, CellRect::new([0, 0], [65, 65]));
         let [nw, ne, sw, se] = [(0, 0), (0, 64), (64, 0), (64, 64)].map(|(i, j)| patch.at(i, j));
         for (i, j) in [(0, 32), (1, 1), (17, 50), (64, 63), (32, 32)] {

@@ -1,7 +1,7 @@
-//! Noise: pure functions of world metres and a key.
+//! Noise functions: pure functions of a position in world metres and a key.
 //!
-//! A value depends on the place in the world alone, never on where a window, tile, row or chunk begins, so windows of
-//! one world agree bit for bit, and a finer grid of the same extent only adds detail.
+//! A value depends only on the position in the world, never on where a window, tile, row or chunk begins. Windows of
+//! one world therefore agree bit for bit, and a finer grid of the same extent only adds detail.
 //!
 //! # Examples
 //! ```

@@ -1,25 +1,26 @@
-//! [`Octave`]: one turned, shifted and scaled copy of a noise's lattice. [`Plane`]: what it is laid over.
+//! [`Octave`]: one rotated, shifted and scaled copy of a noise lattice. [`Plane`]: the surface that it covers.
 
 use thalweg_core::Grid;
 use thalweg_core::base::rng::Key;
 
-/// The golden angle in radians: no few multiples of it come near each other, or near a quarter turn.
+/// The golden angle in radians: small multiples of it are never close to each other, nor to a quarter turn.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
-/// The first octave's angle.
+/// The rotation of the first octave in radians.
 const FIRST_ANGLE: f64 = 0.6;
 
-/// What noise is laid over: cells of some width, and how far it is round a looped world.
+/// The surface that noise covers: its cell size, and the circumference of a looped world.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plane {
-    /// Width of a cell, m.
+    /// The width of a cell in metres.
     pub cell: f64,
-    /// Metres from north to south, and from west to east, after which all returns, where it does.
+    /// The distance in metres, from north to south and from west to east, after which the noise repeats; `None` along
+    /// an axis that is not looped.
     pub round: [Option<f64>; 2],
 }
 
 impl From<f64> for Plane {
-    /// A plane without end, of cells so wide.
+    /// Returns an unbounded plane with cells of `cell` metres.
     fn from(cell: f64) -> Self {
         Self { cell, round: [None; 2] }
     }
@@ -32,26 +33,29 @@ impl From<&Grid> for Plane {
     }
 }
 
-/// Which points of a lattice are one: those that lie some rounds of the world apart.
+/// The periodicity of a lattice over a looped world: which lattice points are identical because they are whole
+/// circumferences apart.
 ///
-/// A round is a whole number of steps along either axis of the lattice, so the lattice may be turned by any angle, and noise over
-/// it meets itself without a seam.
+/// A circumference is a whole number of steps along either axis of the lattice, so the lattice may be rotated and
+/// noise over it still joins without a seam.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Period {
-    /// Steps of a round southward and eastward; where one of the axes is not looped, some that go with the other's. Whole numbers.
+    /// The lattice steps of one circumference southward and eastward. For an axis that is not looped, the entry is
+    /// the other axis's, rotated by a right angle. All are integers stored as f64.
     rounds: [[f64; 2]; 2],
-    /// Points of the lattice within a round either way.
+    /// The number of lattice points in one period: the determinant of `rounds`.
     points: f64,
     looped: [bool; 2],
 }
 
 impl Period {
-    /// The point, of all that are one with (i, j), that stands for them.
+    /// Returns the representative of all the lattice points that are identical with (i, j).
     #[inline(always)]
     pub fn same(self, i: i32, j: i32) -> (i32, i32) {
         let [south, east] = self.rounds;
         let (mut u, mut v) = (f64::from(i), f64::from(j));
-        // Whole numbers far under 2⁵³: where a quotient is whole it is exact, and no other rounds up to a whole one.
+        // Integers far under 2⁵³: where a quotient is an integer it is exact, and no other quotient rounds up to an
+        // integer.
         let counts = [(east[0] * v - east[1] * u) / self.points, (u * south[1] - v * south[0]) / self.points];
         for axis in 0..2 {
             if self.looped[axis] {
@@ -60,40 +64,41 @@ impl Period {
                 v -= count * self.rounds[axis][1];
             }
         }
-        // Beyond 2³¹ steps lattice points are no longer told apart.
+        // Beyond 2³¹ steps lattice points are no longer distinguished.
         (u as i64 as i32, v as i64 as i32)
     }
 }
 
 /// The map from world metres to the lattice coordinates of one octave.
 ///
-/// Each octave is turned by its own angle, so that lattice lines of two octaves never fall together nor along the
-/// grid, and shifted by a keyed amount.
+/// Each octave is rotated by its own angle, so that the lattice lines of two octaves never coincide with each other
+/// or with the grid, and shifted by a keyed offset.
 #[derive(Debug, Clone)]
 pub struct Octave {
-    /// Lattice units per metre: how (x, y) in metres turn into (u, v), by rows.
+    /// The matrix, by rows, from (x, y) in metres to (u, v) in lattice units.
     pub turn: [[f64; 2]; 2],
-    /// Lattice coordinates (u, v) of the world's origin.
+    /// The lattice coordinates (u, v) of the world's origin.
     pub shift: [f64; 2],
-    /// Seed of its lattice points.
+    /// The seed of the lattice points.
     pub seed: u32,
-    /// Weight in the sum.
+    /// The weight in the sum.
     pub amplitude: f32,
-    /// Share, 0 to 1, of the octave that the grid can carry: 1 from four cells a wave on, 0 under two.
+    /// The share, 0 to 1, of the octave that the grid can resolve: 1 from four cells per wave, 0 below two.
     pub fade: f32,
-    /// What a slope of 1 per lattice unit of its own comes to in the sum: times its weight, per lattice unit of the
-    /// first octave.
+    /// The factor from a slope of this octave, per lattice unit of its own, to a slope of the sum, per lattice unit
+    /// of the first octave. It includes the octave's weight.
     pub steepness: f32,
-    /// Where its lattice returns, if it does.
+    /// The periodicity of the lattice over a looped world, if any.
     pub period: Option<Period>,
 }
 
 impl Octave {
-    /// The `count` octaves of a sum, the longest first: from `wavelength` metres and a weight of 1 on, each wavelength
-    /// is the one before over `lacunarity`, each weight the one before times `gain`.
+    /// Returns the `count` octaves of a sum, the longest first. The first has `wavelength` metres and a weight of 1;
+    /// each further wavelength is the one before divided by `lacunarity`, each weight the one before times `gain`.
     ///
-    /// Weights do not depend on the cells' width: a grid that is too coarse for an octave leaves it out, and nothing else changes. Over a
-    /// looped world angles and wavelengths are the nearest with which the octave meets itself, so none is longer than the world.
+    /// Weights do not depend on the cell size: a grid that is too coarse for an octave omits it, and nothing else
+    /// changes. On a looped world, angles and wavelengths are changed to the nearest ones with which the octave joins
+    /// without a seam, so no wave is longer than the world.
     pub fn series(
         count: u32,
         wavelength: f64,
@@ -131,8 +136,9 @@ impl Octave {
         }
     }
 
-    /// The octave drawn out along a direction (a unit vector east and south): its waves stay as they are across it, and
-    /// become `times` as long along it. One that meets itself round a looped world stays as it is.
+    /// Stretches the octave along a direction (a unit vector east and south): waves keep their length across it and
+    /// become `times` as long along it. An octave with a period on a looped world is returned unchanged, because
+    /// stretching would break its seam.
     pub fn drawn_out(mut self, [east, south]: [f64; 2], times: f64) -> Self {
         if self.period.is_none() {
             let less = 1.0 - 1.0 / times;
@@ -144,21 +150,23 @@ impl Octave {
         self
     }
 
-    /// Lattice coordinates u and v of a point in world metres, each as the lattice line below it and the rest in 0..1.
+    /// Returns the lattice coordinates u and v of a point in world metres, each as the lattice line below it and the
+    /// fraction in 0..1.
     #[inline(always)]
     pub fn place(&self, x: f64, y: f64) -> [(i32, f64); 2] {
         [0, 1].map(|axis| {
             let u = self.turn[axis][0] * x + (self.turn[axis][1] * y + self.shift[axis]);
             let line = u.floor();
-            // Lattice lines are told apart modulo 2³²: far enough for any grid.
+            // Lattice lines are distinguished modulo 2³², which is enough for any grid.
             (line as i64 as i32, u - line)
         })
     }
 }
 
-/// The nearest turn with which a lattice meets itself after each round of the world, and where it then returns.
+/// Returns the nearest transform with which a lattice joins without a seam after each circumference of the world, and
+/// the resulting period.
 fn met(turn: [[f64; 2]; 2], round: [Option<f64>; 2]) -> ([[f64; 2]; 2], Option<Period>) {
-    // Steps of a round, whole; at least one.
+    // The lattice steps of one circumference, rounded to whole steps, at least one.
     let steps = |axis: usize, metres: f64| {
         let [u, v] = turn.map(|row| row[1 - axis] * metres);
         match [u.round(), v.round()] {
@@ -169,7 +177,8 @@ fn met(turn: [[f64; 2]; 2], round: [Option<f64>; 2]) -> ([[f64; 2]; 2], Option<P
     };
     let (south, east, metres) = match round {
         [None, None] => return (turn, None),
-        // The axis that is not looped goes with the other, at a right angle and as wide.
+        // The axis that is not looped uses the other's steps, rotated by a right angle, and the other's
+        // circumference.
         [None, Some(west_east)] => {
             let east = steps(1, west_east);
             ([-east[1], east[0]], east, [west_east; 2])
@@ -211,13 +220,13 @@ mod tests {
                         let far = if axis == 0 { (x, y - 3.0 * metres) } else { (x + metres, y) };
                         let ((here, beside, [u, v]), (there, there_beside, [p, q])) =
                             (place(x, y), place(far.0, far.1));
-                        // A place just at a lattice line may fall to either side.
+                        // A position close to a lattice line may fall on either side.
                         if [u, v, p, q].iter().all(|rest| (1e-6..1.0 - 1e-6).contains(rest)) {
                             assert_eq!((here, beside), (there, there_beside), "case {number}, octave {n}");
                             assert!((u - p).abs() < 1e-6 && (v - q).abs() < 1e-6, "case {number}, octave {n}");
                         }
                     }
-                    // Steps are rounded by up to a half either way; no wave is longer than a round.
+                    // Steps are rounded by up to a half in either direction; no wave is longer than a circumference.
                     let length = octave.turn.map(|row| row[1 - axis]).iter().map(|t| t * t).sum::<f64>().sqrt().recip();
                     let steps = metres / wavelength;
                     assert!(length <= metres * 1.000001);

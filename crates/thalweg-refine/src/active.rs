@@ -1,10 +1,11 @@
-//! [`Active`]: where a sweep may still change something.
+//! [`Active`]: tracks where a sweep may still change something.
 
 use crate::plane::{LANES, Part};
 use thalweg_core::Size;
 
-/// Runs of [`LANES`] cells in which the last sweep changed something. A sweep reads one cell around, so where no run about one has
-/// changed it comes out as it went in, and both planes of the sweep hold it already.
+/// The runs of [`LANES`] cells in which the last sweep changed something. A sweep reads one cell in each direction,
+/// so a run is unchanged by the next sweep if neither it nor a neighbouring run has changed, and then both planes of
+/// the sweep already contain its values.
 pub(super) struct Active {
     runs: usize,
     before: Vec<u8>,
@@ -12,19 +13,20 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Of planes of this size; all may change.
+    /// Creates the tracker for planes of this size; every run may change.
     pub fn new([rows, cols]: Size) -> Self {
-        // A run of pads at both ends of a row.
+        // One run of padding at both ends of a row.
         let runs = cols.div_ceil(LANES) + 2;
         Self { runs, before: vec![1; (rows + 2) * runs], now: vec![0; (rows + 2) * runs] }
     }
 
-    /// All may change again.
+    /// Marks every run as one that may change.
     pub fn wake(&mut self) {
         self.before.fill(1);
     }
 
-    /// Runs of row `i` that are to be worked on, into `todo`, and where to say which of them changed.
+    /// Sets `todo` to 1 for the runs of row `i` that must be processed, and returns the flags in which to mark those
+    /// that changed.
     pub fn row(&mut self, i: usize, todo: &mut [u8]) -> &mut [u8] {
         let runs = self.runs;
         let of = |i: usize| &self.before[i * runs..(i + 1) * runs];
@@ -36,13 +38,14 @@ impl Active {
         &mut self.now[i * runs + 1..(i + 1) * runs - 1]
     }
 
-    /// Takes what was said for known, once the rows of a part are done. Of other rows nothing is known; nothing reads them any more.
+    /// Makes the marks of this sweep the current ones, once the rows of a part are done. Nothing is known of other
+    /// rows; they are not read any more, since each sweep is smaller than the one before.
     pub fn turn(&mut self, part: &Part) {
         std::mem::swap(&mut self.before, &mut self.now);
         self.now[part.rows.start * self.runs..part.rows.end * self.runs].fill(0);
     }
 
-    /// How many runs a row has.
+    /// Returns the number of runs in a row.
     pub fn runs(&self) -> usize {
         self.runs - 2
     }

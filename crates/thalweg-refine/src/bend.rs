@@ -1,9 +1,10 @@
-//! Bends: level 0 laid over its cells with wandering shifts of half a cell.
+//! Domain warp of level 0: displaces the terrain by a smooth vector field, on average by half a cell.
 //!
-//! Rivers of the global level run in one of eight directions over several cells at a time: of 128² cells of `hills` the mean of cos 8φ over
-//! chords of five cells is 0.3 (real land has 0.1). Finer levels keep rivers within their coarse cells, and would show those directions for
-//! ever; how they wind within the cells changes nothing of it. A ground that is shifted by a smooth function of the place has its valleys in
-//! all directions. Its rivers go along with it, as lines, and are cut through what lay beside them and now lies between.
+//! Rivers of the global level run in one of eight directions over several cells at a time: for 128² cells of `hills`
+//! the mean of cos 8φ over chords of five cells is 0.3 (real land has 0.1). Finer levels keep rivers within their
+//! coarse cells, and would show those directions on all levels; meanders within the cells do not change this. A
+//! terrain that is displaced by a smooth function of position has valleys in all directions. Its rivers are displaced
+//! with it, as lines, and are incised into the cells that are now between their own.
 
 use rayon::prelude::*;
 
@@ -12,29 +13,29 @@ use thalweg_core::{Field, Height, Size};
 use thalweg_flow::{FlowGraph, downstream};
 use thalweg_noise::gradient::noise;
 
-/// Sides of the lattice of the shifts, in cells: bends are about twice as long.
+/// Spacing of the displacement noise's lattice, in cells: the waves are about twice as long.
 const SIDE: usize = 5;
 
-/// What shifts are over noise of deviation 1/3, in cells.
+/// Displacement in cells per unit of noise, which has a standard deviation of 1/3.
 const SHIFT: f32 = 1.5;
 
-/// Cells over which shifts begin at the world's edge.
+/// Distance from the world's edge, in cells, over which the displacement increases from 0 to its full size.
 const RIM: f32 = 6.0;
 
-/// Catchment from which on a stream is carried along, in cells; what is smaller finds its way anew. From 4 cells on slopes come out
-/// steeper; without any, gorges become dams and chains of lakes.
+/// Upstream cells from which on a stream is displaced as a line; smaller ones are routed again on the warped terrain.
+/// With a limit of 4 cells slopes become steeper; if no stream is carried, gorges become dams and chains of lakes.
 const STREAM: u32 = 32;
 
-/// Parts of a cell to which shifts are rounded.
+/// Displacements are rounded to this fraction of a cell (1/64).
 const PARTS: i64 = 64;
 
-/// Hashes of the shifts down and right.
+/// Noise seeds of the displacements down and to the right.
 const SEEDS: [u32; 2] = [0x6265_6e64, 0x626f_7773];
 
-/// The shifts of a level 0.
+/// The displacement field of a level 0.
 pub(super) struct Bends<'a> {
     size: Size,
-    /// Sand, which is not shifted, and how thick it lies.
+    /// Sand, which is not displaced, and its thickness.
     sand: Option<(Sand, &'a Field<Height>)>,
 }
 
@@ -43,14 +44,15 @@ impl<'a> Bends<'a> {
         Self { size, sand }
     }
 
-    /// A ground, of which the drainage is known, laid over its cells with the shifts; streams still run down their way all along, but on sand.
+    /// Warps a terrain whose drainage is known. Streams still fall along their whole course afterwards, except on
+    /// sand.
     pub fn bend(&self, ground: &Field<Height>, drainage: &FlowGraph) -> Field<Height> {
         let mut bent = self.laid(ground);
         self.carry(drainage, &mut bent);
         bent
     }
 
-    /// Heights or thicknesses, laid over their cells with the shifts.
+    /// Warps elevations or thicknesses.
     pub fn laid(&self, field: &Field<Height>) -> Field<Height> {
         let mut bent = Field::new(self.size, Height::ZERO);
         bent.par_rows_mut().for_each(|(i, row)| {
@@ -61,14 +63,15 @@ impl<'a> Bends<'a> {
         bent
     }
 
-    /// Share of the shifts that ground near a place has, in cells down and right: none on sand.
+    /// Returns the share of the displacement that applies near a place (cells down and right): 0 on sand.
     fn firm(&self, place: [f32; 2]) -> f32 {
         let Some((sand, thick)) = &self.sand else { return 1.0 };
         let [i, j] = [0, 1].map(|axis| ((place[axis] + 0.5).max(0.0) as usize).min(self.size[axis] - 1));
         1.0 - (thick[(i, j)].metres() as f32 / sand.full).clamp(0.0, 1.0)
     }
 
-    /// How far from a place, in cells down and right, the ground comes that lies there after the bend; nothing at the edges.
+    /// Returns the displacement, in cells down and right, between a place and the place from which its elevation is
+    /// taken; 0 at the edges.
     fn shift(&self, place: [f32; 2]) -> [f32; 2] {
         let to_edge = |axis: usize| place[axis].min((self.size[axis] - 1) as f32 - place[axis]);
         let share = (to_edge(0).min(to_edge(1)).max(0.0) / RIM).min(1.0) * self.firm(place);
@@ -80,13 +83,14 @@ impl<'a> Bends<'a> {
         SEEDS.map(|seed| SHIFT * share * noise(i, j, y, x, seed))
     }
 
-    /// Cuts streams into the bent ground: from cell to cell of each stream a line that falls evenly, on cells that touch.
+    /// Incises streams into the warped terrain: a line of touching cells that falls evenly, between the new places of
+    /// each two successive cells of a stream.
     fn carry(&self, drainage: &FlowGraph, bent: &mut Field<Height>) {
         let [rows, cols] = self.size;
         let (directions, cells, filled) =
             (drainage.directions().as_slice(), drainage.upstream_cells().as_slice(), drainage.filled());
         let filled = filled.as_slice();
-        // Where a cell's ground went: what is shifted to there is it.
+        // The new place of a cell: inverts the displacement by fixed-point iteration.
         let place = |k: usize| {
             let from = [k / cols, k % cols].map(|x| x as f32);
             (0..4).fold(from, |to, _| {
@@ -102,6 +106,7 @@ impl<'a> Bends<'a> {
             }
             let [high, low] = [k, next].map(|k| i64::from(filled[k].0));
             let way = [0, 1].map(|axis| to[axis] - from[axis]);
+            // Steps of at most half a cell, so that no cell of the line is skipped.
             let steps = (2.0 * way[0].abs().max(way[1].abs())) as i64 + 1;
             for step in 0..=steps {
                 let share = step as f32 / steps as f32;
@@ -113,8 +118,8 @@ impl<'a> Bends<'a> {
     }
 }
 
-/// The height at a shift from a cell, between those of the four cells around it: cubic (Catmull & Rom 1974), so that slopes keep their
-/// steepness, and no higher or lower than they.
+/// Returns the elevation at a displacement from a cell, interpolated with a bicubic Catmull–Rom spline (Catmull & Rom
+/// 1974), so that slopes keep their steepness, and clamped to the four surrounding cells.
 fn read(ground: &Field<Height>, cell: [usize; 2], shift: [f32; 2]) -> Height {
     let size = ground.size();
     let place = [0, 1].map(|axis| {
@@ -135,10 +140,10 @@ fn read(ground: &Field<Height>, cell: [usize; 2], shift: [f32; 2]) -> Height {
     Height(height.clamp(low, high) as i32)
 }
 
-/// Sum of the [`weights`].
+/// The sum of the [`weights`], which are the spline's weights scaled to integers.
 const WHOLE: i64 = 2 * PARTS * PARTS * PARTS;
 
-/// What the four cells on a line weigh at so many parts of a cell from the second.
+/// Returns the weights of the four cells on a line, for a point `x` [`PARTS`]ths of a cell from the second one.
 fn weights(x: i64) -> [i64; 4] {
     let (one, two, three) = (x * PARTS * PARTS, x * x * PARTS, x * x * x);
     [2 * two - one - three, WHOLE - 5 * two + 3 * three, one + 4 * two - 3 * three, three - two]

@@ -1,4 +1,4 @@
-//! Creep: slopes lose some of their curvature, in the order of the tree.
+//! Hillslope diffusion: slopes lose some of their curvature, within the order of the tree.
 
 use multiversion::multiversion;
 
@@ -8,7 +8,8 @@ use crate::receive::{above, below};
 use thalweg_core::base::cast;
 use thalweg_flow::OUT;
 
-/// One half of it: hollows fill, a unit under their lowest donor as it stood. It needs ground and receivers a cell beyond.
+/// Runs the first half: fills concave cells, at most to one unit below their lowest donor before the sweep. It needs
+/// elevations and receivers one cell beyond.
 pub(super) fn fill(
     from: &Plane<i32>,
     flags: &Plane<u8>,
@@ -24,7 +25,8 @@ pub(super) fn fill(
     }
 }
 
-/// The other half: crests wear, a unit over their receiver as it stood, and not under `floor`.
+/// Runs the second half: wears crests, at most to one unit above their receiver before the sweep, and not below
+/// `floor`.
 pub(super) fn wear(
     from: &Plane<i32>,
     (flags, floor): (&Plane<u8>, &Plane<i32>),
@@ -40,7 +42,7 @@ pub(super) fn wear(
     }
 }
 
-/// Cells sink to where they want to be, a unit over their receiver as it stood, and not under `floor`.
+/// Lowers cells to their target, at most to one unit above their receiver before the sweep, and not below `floor`.
 pub(super) fn lower(
     from: &Plane<i32>,
     (wanted, floor): (&Plane<i32>, &Plane<i32>),
@@ -70,9 +72,9 @@ fn lower_row((here, wanted, own, floor): (&[i32], &[i32], &[u8], &[i32]), near: 
     }
 }
 
-/// How far the neighbours' mean stands over each cell from column `x` of a row on, in units: straight neighbours count four times as
-/// much as diagonal ones (Patra & Karttunen 2006, "Stencils with isotropic discretisation error"). What is beyond the world stands
-/// as high as the cell.
+/// Returns how far the neighbours' mean is above each cell from column `x` of a row on, in units. Straight neighbours
+/// have four times the weight of diagonal ones (Patra & Karttunen 2006, "Stencils with isotropic discretisation
+/// error"). A neighbour beyond the world counts as being as high as the cell.
 #[inline(always)]
 fn curvature(here: &[i32; LANES], near: &[&[i32]; 8], x: usize) -> [f32; LANES] {
     let mut sums = [0.0f32; LANES];

@@ -1,4 +1,5 @@
-//! Rivers' cuts on hills: stream power, implicitly, from below (Braun & Willett 2013, doi:10.1016/j.geomorph.2012.10.008), in sweeps.
+//! Stream-power incision on hills: implicit, from the receiver upstream (Braun & Willett 2013,
+//! doi:10.1016/j.geomorph.2012.10.008), in sweeps.
 
 use multiversion::multiversion;
 
@@ -6,8 +7,9 @@ use crate::plane::{LANES, Part, Plane, put, take};
 use crate::receive::below;
 use thalweg_core::base::cast;
 
-/// One sweep: z = z_r + (b − z_r)·`left`, b the ground before all sweeps, z_r the receiver as it stood before this one; a unit over
-/// that at least, not under `floor`, never higher than before. It needs ground a cell beyond.
+/// Runs one sweep: z = z_r + (b − z_r)·`left`, where b is the elevation before all sweeps, and z_r the receiver's
+/// before this one. The result is at least one unit above z_r, not below `floor`, and never higher than before. It
+/// needs elevations one cell beyond.
 pub(super) fn sweep(
     from: &Plane<i32>,
     (before, left, floor): (&Plane<i32>, &Plane<f32>, &Plane<i32>),
@@ -38,7 +40,7 @@ fn cut(
             let receiver = heights[l];
             let stands = cast::floor(before[l].wrapping_sub(receiver) as f32 * left[l]);
             let height = receiver.wrapping_add(stands.max(1)).max(floor[l]).min(here[l]);
-            // Where nothing is cut, rounding shall not cut either.
+            // Where nothing is incised, rounding must not incise either.
             heights[l] = if left[l] < 1.0 { height } else { here[l] };
         }
         put(out, x, &heights);

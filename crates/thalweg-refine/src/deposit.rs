@@ -1,9 +1,10 @@
-//! Fans: what streams lay down where they come out onto a wide floor, in the order of the tree.
+//! Alluvial fans: deposits of streams where they leave their valleys for a wide floor, within the order of the tree.
 //!
-//! A stream of which the way ends in a much larger river builds a cone from the mouth of its valley to that river: its bed comes to lie
-//! on the chord of its profile, which is concave, and what lies beside it, lower than the cone, is filled up. A cell of a hill rises to
-//! under the lowest that drains into it; a stream's bed also stays under all that is beside it, so that no stream leaves its fan. Each
-//! level makes the fans that are some cells long on it; longer ones were made by the levels before.
+//! A stream that ends in a much larger river builds a cone from the mouth of its valley to that river: its bed rises
+//! to the chord of its profile, which is concave, and adjacent cells lower than the cone are filled. A hill's cell
+//! rises at most to below the lowest cell that drains into it; a stream's bed also stays below all adjacent cells, so
+//! that no stream leaves its fan. Each level makes the fans that are a few cells long on it; longer ones were made by
+//! the levels before.
 
 use crate::paths::{MOUTH, RIVER, SEA};
 use crate::plane::{Part, Plane};
@@ -12,50 +13,52 @@ use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_flow::D8;
 
-/// Lengths of the fans that a level makes, in cells.
+/// The range of the lengths of the fans that a level makes, in cells.
 const FANS: [f32; 2] = [2.5, 5.0];
 
-/// Most cells of the way from a fan's head to the river: steps of one cell at least.
+/// The most cells on the path from a fan's head to the river, with steps of at least one cell.
 const STEPS_DOWN: usize = 6;
 
-/// How far a fan's cells may lie from its head: its length, and the last step of its way.
+/// The greatest distance of a fan's cells from its head: its length, and the last step of its path.
 const FARTHEST: usize = FANS[1] as usize + 1;
 
-/// How far from the cells of a fan what it is made of may lie: its head, and from there the river.
+/// The greatest distance from a fan's cells to the cells that determine it: to its head, and from there to the river.
 pub(super) const REACH: i64 = FARTHEST as i64 + STEPS_DOWN as i64;
 
-/// Sweeps by which fans rise.
+/// Number of sweeps in which fans rise.
 pub(super) const SWEEPS: i64 = 4;
 
-/// Length of a fan in metres from a catchment of a km², and how it grows: a fan's area is a tenth of its catchment's to the power of
-/// 0.9 (Bull 1964, USGS Professional Paper 352-E; Harvey 1997, "The role of alluvial fans in arid zone fluvial systems"), in a sector
-/// of a third of a circle.
+/// Length in metres of a fan with a drainage area of 1 km², and the exponent of the drainage area in km². A fan's
+/// area is a tenth of its drainage area to the power of 0.9 (Bull 1964, USGS Professional Paper 352-E; Harvey 1997,
+/// "The role of alluvial fans in arid zone fluvial systems"), in a sector of a third of a circle.
 const LENGTH: f32 = 310.0;
 const GROWTH: f32 = 0.45;
 
-/// A river is joined, and does not join, if it is so many times larger.
+/// A stream ends at the first cell of its path whose drainage area is at least this many times that of the cell
+/// before.
 const LARGER: f32 = 4.0;
 
-/// A fan reaches so far beyond its river's floor, in half widths of that: its head lies in the mouth of its valley.
+/// The greatest length of a fan, in half widths of its river's floor: its head is in the mouth of its valley, a
+/// little beyond the floor.
 const BEYOND: f32 = 1.4;
 
-/// Slopes of fans, rise over run (Blair & McPherson 1994, "Alluvial fans and their natural distinction from rivers"): gentler ones are
-/// the floor's own, on steeper ones nothing stays.
+/// Range of the slopes of fans, rise over run (Blair & McPherson 1994, "Alluvial fans and their natural distinction
+/// from rivers"): gentler slopes are those of the floor itself, and on steeper ones no sediment stays.
 const SLOPES: [f32; 2] = [0.01, 0.35];
 
-/// A fan's surface may be steeper than the cone by so much before it slides.
+/// The factor by which a fan's surface may be steeper than the cone before it slides.
 const SPARE: f32 = 1.2;
 
-/// What is known of the ground that fans are laid on.
+/// The terrain on which fans are deposited.
 pub(super) struct Known<'a> {
-    /// Rivers' beds, where rivers are, their receivers and their catchments in m².
+    /// Elevations of rivers' beds, flags that mark rivers, their receivers and their drainage areas in m².
     pub beds: &'a Plane<i32>,
     pub flags: &'a Plane<u8>,
     pub receivers: &'a Plane<u8>,
     pub area: &'a Plane<f32>,
 }
 
-/// A cell that wants to be higher.
+/// The target elevation of a cell that should be higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Want {
     pub cell: [usize; 2],
@@ -73,8 +76,9 @@ struct Cone {
     bank: f32,
 }
 
-/// Fans on the cells of `part`, in sweeps that take a cell each off `part`; `drop` becomes what they bear. Streams are looked for in `beyond`,
-/// [`REACH`] cells around the part.
+/// Builds fans on the cells of the first of `parts`, in sweeps on the other parts, each one cell smaller; raises
+/// `drop` to the slopes that the fans have. Streams are searched for in `beyond`, [`REACH`] cells around the first
+/// part.
 pub(super) fn fans(
     rules: &Rules,
     width: f32,
@@ -93,7 +97,7 @@ pub(super) fn fans(
     raise(wants, 1, parts, known, codes, ground);
 }
 
-/// Cells of rivers on a part, but for those where they end.
+/// Returns the river cells of a part, except those where rivers end.
 pub(super) fn rivers(known: &Known<'_>, part: &Part) -> impl Iterator<Item = [usize; 2]> {
     part.rows.clone().flat_map(move |i| {
         let cells = part.cols.clone().zip(known.flags.span(i, &part.cols));
@@ -101,8 +105,9 @@ pub(super) fn rivers(known: &Known<'_>, part: &Part) -> impl Iterator<Item = [us
     })
 }
 
-/// Raises cells to where they want to be, in a sweep for each of `parts` but the first: a hill's to `fall` units, 1 or more, under the
-/// lowest that drains into it, a stream's under all that is beside it but its receiver, as they stood before the sweep.
+/// Raises cells to their targets, in one sweep for each of `parts` but the first. A hill's cell rises at most to
+/// `fall` units (1 or more) below the lowest cell that drains into it, and a stream's to that far below all adjacent
+/// cells except its receiver, as they were before the sweep.
 pub(super) fn raise(
     mut wants: Vec<Want>,
     fall: i32,
@@ -111,7 +116,7 @@ pub(super) fn raise(
     codes: &Plane<u8>,
     ground: &mut Plane<i32>,
 ) {
-    // Of several the highest counts.
+    // Of several targets for a cell the highest counts.
     wants.sort_unstable_by(|a: &Want, b| a.cell.cmp(&b.cell).then(b.height.cmp(&a.height)));
     wants.dedup_by_key(|want| want.cell);
     let mut risen = Vec::with_capacity(wants.len());
@@ -135,7 +140,8 @@ pub(super) fn raise(
     }
 }
 
-/// The fan of which a river's cell is the head, if it is one, and the cells of the stream's way over it.
+/// Returns the fan whose head is this river cell, and the cells of the stream's path over it; `None` if the cell is
+/// not a fan's head.
 fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Option<(Cone, Vec<[usize; 2]>)> {
     let area = known.area.at(head[0], head[1]);
     let longest = LENGTH / width * exp2(GROWTH * log2((area * 1e-6).max(1e-30)));
@@ -156,7 +162,8 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
         run += direction.distance_f32();
         let river = known.area.at(next[0], next[1]);
         if river >= LARGER * own {
-            // As long as the fan wants to be, and not from a cell further down, too.
+            // The path must be as long as the fan, and the path from the next cell downstream must be shorter, so
+            // that only one cell is the head.
             let half = rules.floor * river.sqrt() / width;
             let wanted = longest.min(BEYOND * half);
             let first = first_step(known, head);
@@ -182,13 +189,13 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
     None
 }
 
-/// Length of a river's cell's own step, in cells.
+/// Returns the length of the step from a river cell to its receiver, in cells.
 fn first_step(known: &Known<'_>, [i, j]: [usize; 2]) -> f32 {
     D8::DISTANCES_F32[usize::from(known.receivers.at(i, j) % 2)]
 }
 
 impl Cone {
-    /// What the cone's cells of a part want, and how steep they may stand.
+    /// Adds the targets of the cone's cells in a part, and raises their steepest slope.
     fn lay(
         &self,
         flags: &Plane<u8>,

@@ -1,10 +1,11 @@
-//! Floods: what rivers lay on their floors when they leave their banks, in the order of the tree.
+//! Overbank deposits: sediment that floods leave on rivers' floors, within the order of the tree.
 //!
-//! A flood stands at the river as high as its banks, and lays the less the farther it comes. It goes up the tree from a river's cells, over what
-//! drains there and into the ends of small streams. So all that it raises is of this river's own floor, and of the other side of a ridge
-//! nothing. Each cell rises to under the lowest that drains into it, a stream's also under all beside it: a floor fills up to where it is nearly
-//! level, and where nothing drains into a cell it stands as a levee. Each level lays what belongs on the floors that the levels before it
-//! made, and on no others.
+//! A flood is as high as the banks at the river, and deposits less with distance. It is traced up the tree from a
+//! river's cells, over the cells that drain there and into the ends of small streams. It therefore raises only this
+//! river's own floor, and nothing on the other side of a ridge. Each cell rises at most to below the lowest cell that
+//! drains into it, a stream's cell also to below all adjacent cells: a floor fills until it is nearly level, and a
+//! cell into which nothing drains becomes a levee. Each level deposits on floors of the sizes that the levels before
+//! it made, and on no others.
 
 use crate::deposit::{Known, Want, raise, rivers};
 use crate::paths::{MOUTH, RIVER, SEA};
@@ -14,38 +15,39 @@ use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_flow::D8;
 
-/// Half widths of the floors that a level's floods lie on, in cells.
+/// Range of the half widths of the floors on which a level's floods deposit, in cells.
 const WIDTHS: [f32; 2] = [3.2, 6.4];
 
-/// Most cells that a flood goes up the tree.
+/// The most cells that a flood is traced up the tree.
 const FARTHEST: usize = 6;
 
-/// How far from what a flood raises its river may lie.
+/// The greatest distance between a cell that a flood raises and its river.
 pub(super) const REACH: i64 = FARTHEST as i64;
 
-/// Sweeps by which floors rise, from their rims inward.
+/// Number of sweeps in which floors rise, from their rims inwards.
 pub(super) const SWEEPS: i64 = 5;
 
-/// Depth of a river with a catchment of a km² in metres, and how it grows (Leopold & Maddock 1953, "The hydraulic geometry of stream
-/// channels"): so high do its banks come to stand.
+/// Depth in metres of a river with a drainage area of 1 km², and the exponent of the drainage area (Leopold & Maddock
+/// 1953, "The hydraulic geometry of stream channels"): its banks become this high.
 const DEPTH: f32 = 0.3;
 const GROWTH: f32 = 0.3;
 
-/// Streams with a smaller share of the river's catchment are flooded, larger ones have floods of their own.
+/// Streams with a smaller share of the river's drainage area are flooded by it; larger ones have floods of their own.
 const STREAMS: f32 = 0.25;
 
-/// The least slope towards the river of what is laid, rise over run: finer levels must find units between its cells.
+/// The least slope of the deposits towards the river, rise over run: finer levels need whole units between their
+/// cells.
 const SLOPE: f32 = 3e-4;
 
-/// A bank may be steeper than it is laid by so much before it slides.
+/// The factor by which a bank may be steeper than deposited before it slides.
 const SPARE: f32 = 1.2;
 
-/// Whether a river of a catchment in m² has a floor on which a level's floods lie.
+/// Returns true if a river with this drainage area in m² has a floor on which this level's floods deposit.
 pub(super) fn lie(rules: &Rules, width: f32, area: f32) -> bool {
     (WIDTHS[0]..WIDTHS[1]).contains(&half(rules, width, area))
 }
 
-/// Half the width of a river's floor, in cells.
+/// Returns half the width of a river's floor, in cells.
 fn half(rules: &Rules, width: f32, area: f32) -> f32 {
     rules.floor * area.sqrt() / width
 }
@@ -55,14 +57,14 @@ struct River {
     at: [usize; 2],
     area: f32,
     bed: f32,
-    /// In units over the bed.
+    /// Height of the banks above the bed, in units.
     bank: f32,
-    /// Half width of the floor in cells.
+    /// Half the width of the floor, in cells.
     half: f32,
 }
 
-/// Floods on the cells of `parts`, the first of which is whole, each other a sweep's; `drop` becomes what banks bear. Rivers are looked for in
-/// `beyond`, [`REACH`] cells around the first part.
+/// Deposits floods on the cells of `parts`: the first is the whole, and each other one is that of a sweep. Raises
+/// `drop` to the slopes that banks have. Rivers are searched for in `beyond`, [`REACH`] cells around the first part.
 pub(super) fn floods(
     rules: &Rules,
     width: f32,
@@ -94,7 +96,8 @@ pub(super) fn floods(
 }
 
 impl River {
-    /// Goes up the tree, and says of each cell how high floods lay it, and how far it is from the river in cells.
+    /// Traces the flood up the tree, and calls `lay` for each cell with the elevation that floods build up there, and
+    /// the distance from the river in cells.
     fn climb(
         &self,
         width: f32,
@@ -104,7 +107,8 @@ impl River {
         stack: &mut Vec<([usize; 2], usize)>,
         mut lay: impl FnMut([usize; 2], f32, f32),
     ) {
-        // An exponential (Pizzuto 1987, "Sediment diffusion during overbank flows"), a third of it left at the floor's rim.
+        // The decrease is exponential (Pizzuto 1987, "Sediment diffusion during overbank flows"): a third (1/e) is
+        // left at the floor's rim.
         let thinning = std::f32::consts::LOG2_E / self.half;
         stack.push((self.at, 0));
         while let Some(([i, j], steps)) = stack.pop() {

@@ -1,4 +1,4 @@
-//! How steep ground may stand: rock's limit, and beside rivers their valleys' floors.
+//! The steepest slope of the terrain: the rock's limit, and a gentler one on the valley floors along rivers.
 
 use crate::paths::RIVER;
 use crate::plane::{Part, Plane};
@@ -7,20 +7,21 @@ use crate::{Rules, beds};
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_flow::D8;
 
-/// Half widths, in cells, of the floors that a level makes: narrower ones show as scallops, wider ones were made by the levels before.
+/// Range of the half widths, in cells, of the floors that a level makes: narrower ones would look scalloped, wider
+/// ones are limited to the upper bound, since the levels before made them.
 const WIDTHS: [f32; 2] = [1.6, 2.6];
 
-/// Beyond this many half widths slopes are their own again.
+/// Beyond this many half widths slopes are not limited by the floor.
 const EDGE: f32 = 1.5;
 
-/// The most that ground may fall from cell to cell, in units: sums with walls stay under 2³¹.
+/// The largest fall from cell to cell, in units: sums with walls stay below 2³¹.
 const STEEPEST: f32 = 536_870_912.0;
 
 /// How far floors reach, in cells.
 pub(super) const REACH: i64 = 4;
 
-/// The steepest slope of each cell of `part`, in units from cell to cell: the rock's, or what it already is, where that is more; less
-/// on floors. Rivers are looked for in `beyond`, [`REACH`] cells around.
+/// Computes the steepest slope of each cell of `part`, in units from cell to cell: the rock's, or nearly the present
+/// one if that is more; less on floors. Rivers are searched for in `beyond`, [`REACH`] cells around the part.
 pub(super) fn steepness(
     rules: &Rules,
     width: f32,
@@ -53,8 +54,9 @@ pub(super) fn steepness(
     }
 }
 
-/// The steepest slope of each cell of a part in the bed of rock that its ground lies in, where `limit` is that of rock of softness 1, in
-/// units from cell to cell; floors stay floors. What is steeper slides: hard beds gain on their rivers, and would gain more on each level.
+/// Scales the steepest slope of each cell of a part by the bed of rock at its elevation. `limit` is the slope of rock
+/// of softness 1, in units from cell to cell; floors stay floors. Terrain that is steeper slides: otherwise hard beds
+/// would rise relative to their rivers, and more so on each level.
 pub(super) fn by_beds(
     rock: &Rock<'_>,
     (even, limit): (&Plane<f32>, f32),
@@ -73,8 +75,9 @@ pub(super) fn by_beds(
     }
 }
 
-/// Lowers the limit about a river's cell: `floor` as far as `half` of a width, then more and more. Beside the bed stands its `bank`: else
-/// the whole floor would sink with the bed, level by level, to a trench with edges like knives.
+/// Lowers the limit around a river cell: it is `floor` up to about the half width `half` (in cells), and then
+/// increases to `limit`. Next to the bed the height of its `bank` is added: otherwise the whole floor would sink with
+/// the bed, level by level, to a trench with sharp edges.
 fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor, limit, bank]: [f32; 3]) {
     let reach = (EDGE * half) as usize;
     for r in part.rows.start.max(i.saturating_sub(reach))..part.rows.end.min(i + reach + 1) {
@@ -84,7 +87,7 @@ fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor
         for (c, drop) in (from..).zip(drop.row_mut(r)[from.min(to)..to].iter_mut()) {
             let across = c.abs_diff(j) as f32;
             let distance = (down * down + across * across).sqrt() / half;
-            // From the floor's slope to the hill's, smoothly: foot slopes.
+            // A smoothstep from the floor's slope to the hill's makes foot slopes.
             let t = ((distance - 0.75) / (EDGE - 0.75)).clamp(0.0, 1.0);
             let ease = t * t * (3.0 - 2.0 * t);
             let bank = if down.max(across) == 1.0 { bank } else { 0.0 };

@@ -1,5 +1,6 @@
-//! Coarse cells held near their means: what uplift and cuts did to a whole block is mostly taken back, in the order of the tree. So a level
-//! is what the coarser one showed, with finer relief upon it, and errors do not add up from level to level.
+//! Restores the means of coarse cells: most of the change that uplift and incision made to a whole block is taken
+//! back, within the order of the tree. A level is therefore the coarser one with finer relief added, and errors do
+//! not accumulate from level to level.
 
 use crate::paths::{RIVER, SEA};
 use crate::plane::{Part, Plane};
@@ -8,14 +9,15 @@ use thalweg_core::base::cast;
 /// The share of a block's change that is taken back.
 const SHARE: f32 = 0.85;
 
-/// How far beyond a cell its change is looked at, in cells: the block beside its own.
+/// How far from a cell changes are read, in cells: as far as the adjacent block.
 pub(super) const REACH: i64 = 2;
 
-/// Sweeps by which cells rise and sink, each.
+/// Number of sweeps in which cells rise, and of those in which they sink.
 pub(super) const SWEEPS: i64 = 1;
 
-/// Where hills' cells of a part want to be: lower or higher by [`SHARE`] of the mean change from `before` to `now` about them. Planes begin with a
-/// whole block; `world` are the rows and columns that belong to it.
+/// Computes the target elevations of the hills' cells of a part: lower or higher by [`SHARE`] of the mean change from
+/// `before` to `now` around them. Planes begin with a whole block; `world` contains the rows and columns that belong
+/// to the world.
 pub(super) fn find_targets(
     (before, now): (&Plane<i32>, &Plane<i32>),
     flags: &Plane<u8>,
@@ -29,7 +31,7 @@ pub(super) fn find_targets(
             let [first, last] = [block(world.start), block(world.end - 1)];
             (block(part.start).max(first + 1) - 1..(block(part.end - 1) + 1).min(last) + 1, first, last)
         });
-    // Mean changes of blocks, and of those one farther on each side.
+    // The mean changes of the blocks, including one more block on each side.
     let mut means = vec![0.0f32; rows.len() * cols.len()];
     for (b, out) in rows.clone().zip(means.chunks_exact_mut(cols.len())) {
         let span = 2 * cols.start + 1..2 * cols.end + 1;
@@ -42,11 +44,12 @@ pub(super) fn find_targets(
             *out = 0.25 * SHARE * ((a + b) + (c + d));
         }
     }
-    // Of a row or column: its block, and the one beside it that it is nearer to; beyond the world as at its rim.
+    // For a row or column: its block, and the adjacent block to which it is nearer; beyond the world, as at its rim.
     let places = |x: usize, [first, last]: [usize; 2]| {
         let own = block(x);
         [own, if x.is_multiple_of(2) { (own + 1).min(last) } else { own.max(first + 1) - 1 }]
     };
+    // The change of a cell is interpolated between blocks, so that no edges of blocks show.
     let mut between = vec![0.0f32; cols.len()];
     for i in part.rows.clone() {
         let [own, beside] = places(i, [top, bottom]).map(|b| &means[(b - rows.start) * cols.len()..][..cols.len()]);

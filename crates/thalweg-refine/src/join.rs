@@ -1,4 +1,4 @@
-//! [`Join`]: operators that are not the kernel's own, held to the order of the tree.
+//! [`Join`]: operators that are not the kernel's own, constrained by the order of the tree.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -10,21 +10,22 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, CellRect, Error, Field, Height, Point, Result};
 use thalweg_flow::OUT;
 
-/// The farthest that an operator may look, in cells.
+/// The greatest distance from which an operator may read, in cells.
 pub const FARTHEST: u32 = 256;
 
-/// The most times that an operator may follow the order of the tree.
+/// The greatest number of sweeps that an operator may request.
 pub const MOST_SWEEPS: u32 = 64;
 
-/// An operator of finite reach that joins a level after the kernel's own.
+/// An operator of finite reach that runs on a level after the kernel's own operators.
 ///
-/// It says how high a cell wants to be, and the kernel goes as far as the tree's order lets it: a cell rises to under the lowest that
-/// drains into it, and sinks to over the one that it drains to. Rivers, lakes, the sea and outlets keep their height. So whatever it
-/// wants, all water arrives, and a tile is the part of the whole.
+/// It returns the target elevation of each cell, and the kernel moves the cell towards it as far as the order of the
+/// tree allows: a cell rises to just below the lowest cell that drains into it, and sinks to just above the cell to
+/// which it drains. Rivers, lakes, the sea and outlets keep their elevation. Whatever the targets, drainage therefore
+/// stays complete, and a tile is equal to that part of the whole level.
 ///
 /// # Examples
 ///
-/// Ripples across the wind, on ground of its own making:
+/// Adds ripples across the wind, on a terrain of its own:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,29 +64,32 @@ pub const MOST_SWEEPS: u32 = 64;
 /// # }
 /// ```
 pub trait Join: Debug + Send + Sync {
-    /// How many cells beyond a cell it looks, on level `level` (0 is the coarsest) of cells `width` metres wide: at most [`FARTHEST`].
+    /// Returns how many cells away the operator reads, on level `level` (0 is the coarsest) with cells `width` metres
+    /// wide: at most [`FARTHEST`].
     fn reach(&self, level: u32, width: f64) -> u32;
 
-    /// Whether it does anything on such a level; where it does not, it costs nothing.
+    /// Returns true if the operator does anything on such a level; where it does not, it costs nothing.
     fn acts(&self, _level: u32, _width: f64) -> bool {
         true
     }
 
-    /// How many times the kernel lets ground follow what is wanted, 1 to [`MOST_SWEEPS`]: each time a cell sinks to its receiver, and rises to its
-    /// lowest donor, as they stood before. So ground is cut that many cells deep into a slope.
+    /// Returns the number of sweeps in which the kernel moves cells towards their targets, 1 to [`MOST_SWEEPS`]. In
+    /// each sweep a cell sinks at most to its receiver, and rises at most to its lowest donor, as they were before.
+    /// Incision therefore advances that many cells into a slope.
     fn sweeps(&self, _level: u32, _width: f64) -> u32 {
         1
     }
 
-    /// How high a cell of the level wants to be, by the ground as far around as its reach, and by nothing else that may
-    /// differ from tile to tile. Where nothing is said it wants to stay.
+    /// Returns the target elevation of a cell. It may depend on the terrain within the reach, and on nothing else
+    /// that may differ from tile to tile. By default the cell keeps its elevation.
     fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
         patch.height(cell)
     }
 
-    /// How high the cells of a rectangle want to be, into `wanted`, row by row. Each is asked by itself ([`Join::want`]), where an operator has
-    /// nothing better: what moves ground from cell to cell finds all of them at once. The same is held: a cell's wish is a function of the
-    /// ground within its reach, whatever the rectangle.
+    /// Computes the target elevations of the cells of a rectangle into `wanted`, row by row. By default it calls
+    /// [`Join::want`] for each cell; an operator that moves material from cell to cell may compute all of them at
+    /// once. The same condition holds: a cell's target is a function of the terrain within its reach, whatever the
+    /// rectangle.
     fn want_all(&self, patch: &JoinPatch<'_>, cells: CellRect<i64>, wanted: &mut Field<Height>) {
         for i in cells.start[0]..cells.end[0] {
             let row = wanted.row_mut((i - cells.start[0]) as usize);
@@ -99,19 +103,19 @@ pub trait Join: Debug + Send + Sync {
     }
 }
 
-/// Operators that join, in their order. Two are the same if they are the same values in memory.
+/// Joined operators, in their order. Two lists are equal if their operators are the same objects in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Joins(Vec<Arc<dyn Join>>);
 
 impl Joins {
-    /// These and one more.
+    /// Returns the list with one more operator.
     #[must_use]
     pub fn with(mut self, join: Arc<dyn Join>) -> Self {
         self.0.push(join);
         self
     }
 
-    /// Refuses operators that look too far on a level, or have too many sweeps there, or none.
+    /// Checks that no operator reads too far on a level, or has too many sweeps there, or none.
     pub(super) fn check(&self, level: u32, width: f64) -> Result<()> {
         for join in self.at_work(level, width) {
             let (reach, sweeps) = (join.reach(level, width), join.sweeps(level, width));
@@ -125,12 +129,12 @@ impl Joins {
         Ok(())
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no operators.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one of them does something on such a level.
+    /// Returns true if an operator does something on such a level.
     pub(super) fn act(&self, level: u32, width: f64) -> bool {
         self.at_work(level, width).next().is_some()
     }
@@ -139,13 +143,14 @@ impl Joins {
         self.0.iter().map(AsRef::as_ref).filter(move |join| join.acts(level, width))
     }
 
-    /// How many cells of ground all of them need beyond what is wanted of them: one more for the receivers that they go by.
+    /// Returns how many cells of terrain all operators together need beyond the wanted cells, including one for the
+    /// receivers.
     pub(super) fn margin(&self, level: u32, width: f64) -> i64 {
         let each = self.at_work(level, width).map(|join| needs(join, level, width));
         if self.act(level, width) { each.sum::<i64>() + 1 } else { 0 }
     }
 
-    /// Lets them change the ground, so that what is right of it ends `beyond` cells outside the wanted ones.
+    /// Applies the operators to the terrain; it is then correct up to `beyond` cells outside the wanted ones.
     pub(super) fn apply(
         &self,
         place: &Place,
@@ -190,24 +195,25 @@ impl PartialEq for Joins {
     }
 }
 
-/// Cells of ground that an operator needs beyond what is wanted: its reach, or those that drain here, and then the one below; of each sweep.
+/// Returns how many cells of terrain an operator needs beyond its result: its reach, or 1 for the donors if that is
+/// more, then 1 for the receiver, and 2 more for each further sweep.
 fn needs(join: &dyn Join, level: u32, width: f64) -> i64 {
     let sweeps = i64::from(join.sweeps(level, width).clamp(1, MOST_SWEEPS));
     i64::from(join.reach(level, width)).max(1) + 2 * sweeps - 1
 }
 
-/// Where the planes lie that are worked on.
+/// The position of the planes in the world.
 #[derive(Debug)]
 pub(super) struct Place {
     pub level: u32,
     pub width: f64,
-    /// The sea's level, if there is one.
+    /// The sea level; `None` if there is no sea.
     pub sea: Option<Height>,
     pub key: Key,
     /// All cells of the level, and the wanted ones.
     pub world: CellRect<i64>,
     pub wanted: CellRect<i64>,
-    /// The planes' first cell.
+    /// The world cell of the planes' first cell.
     pub origin: Cell<i64>,
 }
 
@@ -216,7 +222,7 @@ impl Place {
         Part::of(self.wanted.grown(beyond, self.world), self.origin)
     }
 
-    /// The cells of a part.
+    /// Returns the world cells of a part.
     fn rect(&self, part: &Part) -> CellRect<i64> {
         let start =
             Cell::new(self.origin.row + part.rows.start as i64 - 1, self.origin.col + part.cols.start as i64 - 1);
@@ -224,76 +230,76 @@ impl Place {
     }
 }
 
-/// What is known of the ground.
+/// The constraints on the terrain.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
     pub flags: &'a Plane<u8>,
     pub codes: &'a Plane<u8>,
     pub floor: &'a Plane<i32>,
-    /// Thickness of sand, where the rules speak of it.
+    /// Thickness of the sand, if the rules have sand.
     pub sand: Option<&'a Plane<i32>>,
 }
 
 impl Known<'_> {
-    /// Whether a cell keeps its height: a river's, of lakes and the sea, an outlet.
+    /// Returns true if a cell keeps its elevation: rivers, lakes, the sea and outlets.
     fn holds(&self, i: usize, j: usize) -> bool {
         self.flags.at(i, j) & (RIVER | SEA) != 0 || self.codes.at(i, j) == OUT
     }
 }
 
-/// Ground of a level about a cell.
+/// The terrain of a level around a cell.
 #[derive(Debug)]
 pub struct JoinPatch<'a> {
     place: &'a Place,
     ground: &'a Plane<i32>,
     known: &'a Known<'a>,
     reach: u32,
-    /// [`shore::squares`], once somebody asks.
+    /// [`shore::squares`], computed on first use.
     shore: OnceLock<Plane<u32>>,
 }
 
 impl JoinPatch<'_> {
-    /// The level: 0 is the coarsest.
+    /// Returns the level: 0 is the coarsest.
     pub fn level(&self) -> u32 {
         self.place.level
     }
 
-    /// Width of its cells in metres.
+    /// Returns the width of its cells in metres.
     pub fn width(&self) -> f64 {
         self.place.width
     }
 
-    /// The level's random key: with a cell ([`Key::cell`]) it is the same for every tile.
+    /// Returns the level's random key: combined with a cell ([`Key::cell`]) it is the same for every tile.
     pub fn key(&self) -> Key {
         self.place.key
     }
 
-    /// The centre of a cell of the level.
+    /// Returns the centre of a cell of the level.
     pub fn place(&self, cell: Cell<i64>) -> Point {
         let Cell { row: y, col: x } = cell.map(|at| (at as f64 + 0.5) * self.place.width);
         Point { x, y }
     }
 
-    /// All cells of the level.
+    /// Returns the rectangle of all cells of the level.
     pub fn world(&self) -> CellRect<i64> {
         self.place.world
     }
 
-    /// Returns true if a cell of the level keeps its height whatever the operator wants: rivers, lakes, the sea,
-    /// outlets. The cell must be within the reach of the one that [`Join::want`] is called for.
+    /// Returns true if a cell of the level keeps its elevation whatever its target: rivers, lakes, the sea and
+    /// outlets. The cell must be within the reach of the one for which [`Join::want`] is called.
     pub fn is_held(&self, cell: Cell<i64>) -> bool {
         let Cell { row, col } = self.at(cell);
         self.known.holds(row, col)
     }
 
-    /// The sea's level, if the world has a sea.
+    /// Returns the sea level, if the world has a sea.
     pub fn sea(&self) -> Option<Height> {
         self.place.sea
     }
 
-    /// Metres from the middle of a cell of the level to the rim of the nearest cell of sea, as if that were round;
-    /// `None` where there is none within the operator's reach. The cell must be the one that [`Join::want`] is called
-    /// for.
+    /// Returns the distance in metres from the centre of a cell of the level to the rim of the nearest sea cell, as
+    /// if that cell were round; `None` if there is no sea within the operator's reach. The cell must be the one for
+    /// which [`Join::want`] is called.
     pub fn to_sea(&self, cell: Cell<i64>) -> Option<f64> {
         self.place.sea?;
         let Cell { row, col } = self.at(cell);
@@ -302,21 +308,22 @@ impl JoinPatch<'_> {
         (square < shore::FAR).then(|| far.max(0.0) * self.place.width)
     }
 
-    /// Elevation of the ground of a cell of the level, or of the water over it; beyond the world that of the cell at
-    /// its edge. The cell must be within the reach of the one that [`Join::want`] is called for.
+    /// Returns the elevation of a cell of the level, or that of the water over it; beyond the world, that of the
+    /// nearest cell at the edge. The cell must be within the reach of the one for which [`Join::want`] is called.
     pub fn height(&self, cell: Cell<i64>) -> Height {
         let Cell { row, col } = self.at(cell);
         Height(self.ground.at(row, col))
     }
 
-    /// Thickness of the sand on a cell of the level, where the rules have sand ([`Rules::sand`](crate::Rules::sand)).
-    /// The cell must be within the reach of the one that [`Join::want`] is called for.
+    /// Returns the thickness of the sand on a cell of the level, if the rules have sand
+    /// ([`Rules::sand`](crate::Rules::sand)), otherwise 0. The cell must be within the reach of the one for which
+    /// [`Join::want`] is called.
     pub fn sand(&self, cell: Cell<i64>) -> Height {
         let Cell { row, col } = self.at(cell);
         Height(self.known.sand.map_or(0, |sand| sand.at(row, col)))
     }
 
-    /// The row and column of the planes that hold a cell, counted from the pads.
+    /// Returns a cell's row and column in the planes with their padding.
     fn at(&self, cell: Cell<i64>) -> Cell {
         let (world, size) = (self.place.world, self.ground.size());
         Cell::from_axes(|axis| {

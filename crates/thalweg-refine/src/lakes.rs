@@ -6,23 +6,25 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height};
 use thalweg_flow::{Neighbourhood, downstream};
 
-/// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.
+/// A depression of level 0 is a lake only if the water would be at least this deep at its deepest point, in metres;
+/// others are filled.
 pub const LEAST_LAKE_DEPTH: f64 = 2.0;
 
-/// A hollow of level 0 is a lake where, besides, so many cells or more drain out of it: the most that [`crate::Rules::river`] can
-/// ask of a river, so that a river leaves every lake.
+/// A depression of level 0 is a lake only if, in addition, at least this many cells drain out of it. This is the
+/// largest threshold that [`crate::Rules::river`] allows, so that a river leaves every lake.
 pub const LAKE_CATCHMENT: u32 = 48;
 
-/// A lake of level 0, before it is tilted.
+/// A lake of level 0, before the filled surface is tilted.
 pub(super) struct Found {
-    /// Its level: that of the filled ground.
+    /// Its level: that of the filled terrain.
     pub level: i32,
-    /// The cell of land that it drains to.
+    /// The land cell to which it drains.
     pub outlet: usize,
 }
 
-/// Finds the lakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water
-/// leaves by one outlet: where it has several sills of one height, `directions` are changed.
+/// Finds the lakes of level 0. Returns the number of each cell's lake (0 for none), and the lakes, beginning with
+/// number 1. All of a lake's water leaves by one outlet: if the lake has several sills of the same height,
+/// `directions` are changed.
 pub(super) fn find(
     ground: &Field<Height>,
     filled: &Field<Height>,
@@ -38,6 +40,7 @@ pub(super) fn find(
         if std::mem::replace(&mut seen[first], true) {
             continue;
         }
+        // All connected cells under water form one depression.
         let mut cells = vec![first];
         let mut at = 0;
         while let Some(k) = cells.get(at).copied() {
@@ -55,7 +58,8 @@ pub(super) fn find(
         let number = found.len() as u32 + 1;
         cells.iter().for_each(|k| id.as_mut_slice()[*k] = number);
         let inside = |k: usize| id.as_slice()[k] == number;
-        // Spills: land that cells of the lake drain to, from where the way leads out and not back.
+        // Spills: land cells to which cells of the lake drain, and from which the flow path leads away instead of
+        // back into the lake.
         let next = |k: usize| downstream(k, directions.as_slice()[k], size[1]);
         let leads_out = |mut k: usize| loop {
             match next(k) {
@@ -68,11 +72,12 @@ pub(super) fn find(
         let main = spills.iter().copied().filter(|k| leads_out(*k)).max_by_key(|k| (counts[*k], usize::MAX - k));
         let leaves = |k: &&usize| next(**k).is_some_and(|next| !inside(next));
         let catchment: u64 = cells.iter().filter(leaves).map(|k| u64::from(counts[*k])).sum();
+        // With too little drainage area, or no spill that leads out, the depression is filled instead.
         let Some(outlet) = main.filter(|_| catchment >= LAKE_CATCHMENT.into()) else {
             cells.iter().for_each(|k| id.as_mut_slice()[*k] = 0);
             continue;
         };
-        // One cell alone drains to it: a small arm beside the outlet would be no river below.
+        // Let only one cell drain to the outlet: a small arm beside it would not be a river further down.
         let exits = cells.iter().copied().filter(|k| next(*k) == Some(outlet));
         let alone = |exit: &usize| !cells.iter().any(|k| k != exit && next(*k).is_some_and(|next| !inside(next)));
         if let Some(exit) = exits.max_by_key(|k| (counts[*k], usize::MAX - k)).filter(|exit| !alone(exit)) {
@@ -83,7 +88,7 @@ pub(super) fn find(
     (id, found)
 }
 
-/// Leads a lake's cells to one of them, by the fewest steps.
+/// Redirects a lake's cells to one of them, by the fewest steps.
 fn lead_to(exit: usize, size: [usize; 2], inside: &mut dyn FnMut(usize) -> bool, directions: &mut Field<u8>) {
     let cols = size[1];
     let mut done = BTreeSet::from([exit]);
@@ -99,7 +104,8 @@ fn lead_to(exit: usize, size: [usize; 2], inside: &mut dyn FnMut(usize) -> bool,
     }
 }
 
-/// Cells, each with the number of a lake to whose way out it belongs at the height of the lake: it may touch the lake and be lower.
+/// Returns pairs of a cell and a lake's number, for the cells of the flow path out of that lake that are as high as
+/// the lake: they may touch the lake without being raised above it.
 pub(super) fn ways_out(found: &[Found], filled: &Field<Height>, directions: &Field<u8>) -> BTreeSet<(usize, u32)> {
     let mut ways = BTreeSet::new();
     for (lake, number) in found.iter().zip(1..) {
@@ -112,7 +118,7 @@ pub(super) fn ways_out(found: &[Found], filled: &Field<Height>, directions: &Fie
     ways
 }
 
-/// The neighbours of a cell.
+/// Returns the neighbours of a cell.
 pub(super) fn beside(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
     Neighbourhood::new(size, [k / size[1], k % size[1]]).map(move |(_, Cell { row: i, col: j })| i * size[1] + j)
 }

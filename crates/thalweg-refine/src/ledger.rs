@@ -1,42 +1,42 @@
-//! [`Ledger`]: what each operator of a level gave to the ground and took from it.
+//! [`Ledger`]: the mass balance of a level's operators.
 
 use thalweg_core::Height;
 
-/// What changes the ground of a level, in its order.
+/// An operator that changes the terrain of a level; the variants are in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Operator {
-    /// The coarse cell's height, bent over its four cells, the mean kept.
+    /// Interpolation of the coarse cell's elevation over its four fine cells, with the mean preserved.
     Smooth,
     /// The next octaves of noise.
     Noise,
-    /// Beds of rivers' and hills' ways; what is raised beside them.
+    /// Beds along the flow paths of rivers and hills, and the raising of adjacent cells.
     Ways,
-    /// Beds dug by their rivers.
+    /// Incision of rivers' beds.
     Beds,
-    /// Uplift, one step of it.
+    /// One step of uplift.
     Uplift,
-    /// Rivers' cuts on hills.
+    /// Stream-power incision on hills.
     Cuts,
-    /// What uplift and cuts did to whole coarse cells, mostly taken back.
+    /// Reversal of most of the change that uplift and incision made to whole coarse cells.
     Held,
-    /// Creep of soil down slopes.
+    /// Hillslope diffusion of soil.
     Creep,
-    /// Sand that comes back where wind has heaped it.
+    /// Sand that returns where wind has piled it up.
     Sand,
-    /// Fans laid down by streams.
+    /// Alluvial fans of streams.
     Fans,
-    /// Floods on floors.
+    /// Overbank deposits on valley floors.
     Floods,
-    /// Slides to the steepest slope, and floors.
+    /// Slides to the steepest slope, and valley floors.
     Slides,
     /// Operators that are not the kernel's own ([`Join`](crate::Join)).
     Joined,
-    /// Ground under water, taken up again as it was before the ways.
+    /// Ground under water, reset to its elevation before the flow paths were carved.
     Seabed,
 }
 
-/// All operators, in the order in which a level has them work; it is that of the arrays of a [`Ledger`].
+/// All operators, in the order in which a level applies them and in which the arrays of a [`Ledger`] are indexed.
 pub const OPERATORS: [Operator; 14] = [
     Operator::Smooth,
     Operator::Noise,
@@ -55,32 +55,34 @@ pub const OPERATORS: [Operator; 14] = [
 ];
 
 impl Operator {
-    /// Whether it moves ground: rivers, creep and slides take it, creep, sand, streams and floods lay it. The others show what finer cells have.
+    /// Returns true if the operator moves material: rivers, diffusion and slides erode it; diffusion, sand, streams
+    /// and floods deposit it. The others add the relief that finer cells resolve.
     fn moves(self) -> bool {
         !matches!(self, Self::Smooth | Self::Noise | Self::Ways | Self::Uplift | Self::Held | Self::Seabed)
     }
 
-    /// Its name in a report: one word.
+    /// Returns its name in a report: one word.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 }
 
-/// What each operator gave to the wanted cells and took from them, in units of height × cells of the finer level, 1/65 536 m each. The
-/// ground after is before plus what was given less what was taken, to the unit.
+/// The amounts that each operator added to the wanted cells and removed from them, in units of height × cells of the
+/// finer level; a unit is 1/65 536 m. The terrain after is exactly that before, plus the amounts added, less the
+/// amounts removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// Ground before: each wanted cell as high as the coarse cell that it is a part of.
+    /// Sum of the elevations before: each wanted cell is as high as the coarse cell of which it is a part.
     pub before: i128,
-    /// Given, 0 or more, by operator in the order of [`OPERATORS`].
+    /// Amounts added, 0 or more, by operator in the order of [`OPERATORS`].
     pub given: [i128; OPERATORS.len()],
-    /// Taken, 0 or more, by operator in the order of [`OPERATORS`].
+    /// Amounts removed, 0 or more, by operator in the order of [`OPERATORS`].
     pub taken: [i128; OPERATORS.len()],
 }
 
 impl Ledger {
-    /// Books the change from the ground that was seen last to the one now, and takes that for seen.
+    /// Records the change from the elevations `seen` to the elevations `now`, and sets `seen` to `now`.
     pub(super) fn book(&mut self, operator: Operator, seen: &mut [Height], now: impl Iterator<Item = i32>) {
         for (seen, now) in seen.iter_mut().zip(now) {
             let change = i128::from(now) - i128::from(seen.0);
@@ -90,33 +92,35 @@ impl Ledger {
         }
     }
 
-    /// Ground after, in the same units.
+    /// Returns the sum of the elevations after all operators, in the same units.
     pub fn after(&self) -> i128 {
         self.before + self.given.iter().sum::<i128>() - self.taken.iter().sum::<i128>()
     }
 
-    /// What rivers, wind, creep and slides took of the wanted cells.
+    /// Returns the amount that rivers, wind, diffusion and slides removed from the wanted cells.
     pub fn eroded(&self) -> i128 {
         moved(&self.taken)
     }
 
-    /// What they laid on them.
+    /// Returns the amount that they deposited on the wanted cells.
     pub fn deposited(&self) -> i128 {
         moved(&self.given)
     }
 
-    /// What was carried over the cells' border, out of them; below 0 where more came in. It is what was eroded and not laid down again.
+    /// Returns the amount that left over the cells' border, below 0 if more came in: the eroded amount less the
+    /// deposited one.
     pub fn carried_out(&self) -> i128 {
         self.eroded() - self.deposited()
     }
 
-    /// What the ground has more on finer cells, without anything having moved: all that is neither eroded nor deposited.
+    /// Returns the amount that the terrain has gained on finer cells without any material being moved: all change
+    /// that is neither erosion nor deposition.
     pub fn added(&self) -> i128 {
         self.after() - self.before + self.carried_out()
     }
 }
 
-/// What operators that move ground have of a side of a ledger.
+/// Returns the sum over the operators that move material of one side of a mass balance.
 fn moved(side: &[i128; OPERATORS.len()]) -> i128 {
     OPERATORS.iter().filter(|operator| operator.moves()).map(|operator| side[*operator as usize]).sum()
 }

@@ -1,4 +1,4 @@
-//! A level out of the one before: all operators, in their order.
+//! Computes a level from the next coarser one: all operators, in their order.
 
 use crate::active::Active;
 use crate::join::{Known, Place};
@@ -22,24 +22,26 @@ use thalweg_core::{Cell, CellRect, Error, Field, Height, Result, Size};
 use thalweg_flow::OUT;
 use thalweg_noise::gradient::mix;
 
-/// The cells of level `level` − 1 that the cells `wanted` of `level` (1 or more) are made of: [`refine`] needs them, and no others.
-/// Each rectangle is in world cells of its own level.
+/// Returns the cells of level `level` − 1 from which the cells `wanted` of `level` (1 or more) are computed:
+/// [`refine`] needs these and no others. Each rectangle is in world cells of its own level.
 pub fn needed_window(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -> CellRect<i64> {
     let margins = Margins::of(rules, level, frame.width(level));
     let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
     blocks.grown(COARSE, frame.world(level.saturating_sub(1)))
 }
 
-/// Cells of half the width: the next level's `wanted` ones, in world cells of that level.
+/// Computes cells of half the width: the next level's `wanted` cells, in world cells of that level.
 ///
-/// The result is a function of the world's cells alone: whatever window it is made in, a cell has the same bits. `coarse` must hold
-/// what [`needed_window`] says; more changes nothing. `key` is the world's, the level is mixed in.
+/// The result is a function of the world's cells alone: a cell has the same bits in whatever window it is computed.
+/// `coarse` must contain the cells that [`needed_window`] returns; further cells have no effect. `key` is the
+/// world's; the level is mixed in.
 ///
 /// # Errors
-/// When `wanted` is empty, outside the world or of more than [`MOST_CELLS`](crate::MOST_CELLS), with its margins too; when the level
-/// is too fine ([`Frame::check`]), or the rules are out of range ([`Rules::check`]); when a joined operator looks farther than
-/// [`FARTHEST`](crate::FARTHEST), or has not 1 to [`MOST_SWEEPS`](crate::MOST_SWEEPS) sweeps; when a layer of `coarse` is not of
-/// its rectangle's size, or `coarse` does not hold what is needed.
+/// Returns an error if `wanted` is empty, outside the world or of more than [`MOST_CELLS`](crate::MOST_CELLS), its
+/// margins included; if the level is too fine ([`Frame::check`]), or the rules are out of range ([`Rules::check`]);
+/// if a joined operator reads farther than [`FARTHEST`](crate::FARTHEST), or does not have 1 to
+/// [`MOST_SWEEPS`](crate::MOST_SWEEPS) sweeps; if a layer of `coarse` does not have its rectangle's size, or `coarse`
+/// does not contain the needed cells.
 pub fn refine(
     frame: &Frame,
     rules: &Rules,
@@ -50,7 +52,8 @@ pub fn refine(
     Ok(Work::new(frame, rules, key, coarse, wanted)?.run())
 }
 
-/// [`refine`], and what each operator gave to and took from the wanted cells, in units of height × cells.
+/// Like [`refine`], and also returns what each operator added to and removed from the wanted cells, in units of
+/// height × cells.
 ///
 /// # Errors
 /// As [`refine`].
@@ -67,12 +70,12 @@ pub fn refine_with_ledger(
     Ok((window, work.ledger.unwrap_or_default()))
 }
 
-/// A rectangle of any level, out of level 0: each level's window out of the one before, as large as the next one needs. `wanted` is in
-/// world cells of `level`.
+/// Computes a rectangle of any level from level 0: each level's window from the one before, as large as the next one
+/// needs. `wanted` is in world cells of `level`.
 ///
 /// # Errors
-/// As [`refine`]; also when a window that is needed between has more than [`MOST_CELLS`](crate::MOST_CELLS), or `whole` is not a
-/// whole level 0.
+/// As [`refine`]; also if a window that is needed in between has more than [`MOST_CELLS`](crate::MOST_CELLS), or
+/// `whole` is not a whole level 0.
 pub fn refine_tile(
     frame: &Frame,
     rules: &Rules,
@@ -101,35 +104,35 @@ pub fn refine_tile(
     now.map_or_else(|| whole.part(wanted), Ok)
 }
 
-/// Sweeps of sliding slopes after which the bed of rock that a cell now lies in is looked up anew.
+/// Number of sliding sweeps after which the bed of rock at each cell's present elevation is looked up again.
 const BEDS: i64 = 4;
 
-/// What is worked with.
+/// The inputs, derived constants and bookkeeping of one refinement.
 struct Work<'a> {
     frame: &'a Frame,
     rules: &'a Rules,
     coarse: &'a LocalWindow,
     wanted: CellRect<i64>,
-    /// Coarse cells to be carved, and those with fine ground.
+    /// Coarse cells whose blocks are carved (`blocks`), and those for which the planes have fine terrain (`all`).
     blocks: CellRect<i64>,
     all: CellRect<i64>,
     level: u32,
-    /// The level's cell in metres.
+    /// Width of the level's cells in metres.
     width: f32,
     sea: i32,
-    /// What land beside a lake stands over it at least, in units.
+    /// The least height of land adjacent to a lake above its level, in units.
     clear: i32,
     key: Key,
     seed: u32,
-    /// Of meanders, which are the same on all levels.
+    /// Seed of the meanders, which is the same on all levels.
     meanders: u32,
-    /// World cell of the planes' first one, and their size.
+    /// World cell of the planes' first cell, and the planes' size.
     origin: Cell<i64>,
     size: Size,
     margins: Margins,
-    /// Whether a river floods its floor on this level.
+    /// True if a river floods its floor on this level.
     is_flooded: bool,
-    /// Kept if it is asked for, with the wanted ground as it has last seen it.
+    /// The mass balance, if it was requested, and the wanted cells' elevation when it was last updated.
     ledger: Option<Ledger>,
     seen: Field<Height>,
 }
@@ -167,7 +170,7 @@ impl<'a> Work<'a> {
         let all = blocks.grown(FINE, frame.world(level - 1));
         check_window(all.finer(), frame.world(level))?;
         let fine = all.finer();
-        // The largest catchment of a hill.
+        // The largest drainage area of a hill's cell.
         let widest = rules.river as f32 * (frame.width(level - 1) * frame.width(level - 1)) as f32;
         Ok(Self {
             frame,
@@ -192,7 +195,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The part of the planes that reaches so many cells beyond the wanted ones.
+    /// Returns the part of the planes that extends `beyond` cells beyond the wanted ones.
     fn part(&self, beyond: i64) -> Part {
         Part::of(self.wanted.grown(beyond, self.frame.world(self.level)), self.origin)
     }
@@ -208,13 +211,15 @@ impl<'a> Work<'a> {
         self.finished(&carved, &raw, ground, codes, sand.as_ref())
     }
 
-    /// Smooth ground with noise, rivers and hills' ways carved into it; its slopes, and those in balance; the ground before, for what is
-    /// under the sea; and sand.
+    /// Computes the smooth terrain with noise, and carves the flow paths of rivers and hills into it. Returns it with
+    /// its slopes and the slopes in balance, the elevation before carving (used for the bed under water), and the
+    /// sand.
     fn carved(&mut self, rock: Option<&Rock<'_>>) -> (Carved, [Plane<f32>; 2], Plane<i32>, Option<Cover>) {
         let (world, fine) = (self.frame.world(self.level - 1), self.all.finer());
         let mut ground = Plane::new(self.size, WALL);
         let mut slope = Plane::new(self.size, 0.0);
         let mut balance = slope.clone();
+        // The smooth terrain, with the slope that scales the noise, and the slope in balance that scales the uplift.
         let in_balance = smooth::Balance {
             width: self.frame.width(self.level - 1) as f32,
             exponent: self.rules.exponent,
@@ -227,6 +232,7 @@ impl<'a> Work<'a> {
         self.begin();
         self.book(Operator::Smooth, &ground);
         let whole = Part::of(fine, self.origin);
+        // Sand has no noise: its share reduces the slope to which the amplitude of the noise is proportional.
         let sand = self.rules.sand.zip(self.coarse.loose.as_ref()).map(|(sand, loose)| {
             Cover::of((self.coarse, loose), world, self.all, self.origin, (sand, self.width, &ground))
         });
@@ -240,6 +246,7 @@ impl<'a> Work<'a> {
             smooth::roughen(ground.span_mut(i, &whole.cols), slope.span(i, &whole.cols), row, col, amplitude, seed);
         }
         self.book(Operator::Noise, &ground);
+        // The elevation before carving becomes the bed under water.
         let (sea, lakes) = (self.frame.sea.is_some(), self.coarse.lakes.is_some());
         let raw = if sea || lakes { ground.clone() } else { Plane::new([0, 0], 0) };
         let maker = Maker::new(
@@ -259,6 +266,7 @@ impl<'a> Work<'a> {
             clear: self.clear,
             lakes: lakes.then(|| Plane::new(self.size, 0)),
         };
+        // Each pass reads what the one before has set in adjacent blocks, so each runs on one ring of blocks less.
         let ring = |by| self.blocks.grown(by, world);
         carved.rivers(&nodes, self.frame, ring(4));
         carved.shores(&nodes, ring(3));
@@ -269,7 +277,7 @@ impl<'a> Work<'a> {
         (carved, [slope, balance], raw, sand)
     }
 
-    /// Digs rivers' beds: the larger the river the deeper, so that no river rises on its way; not under the sea.
+    /// Incises rivers' beds, deeper the larger the river, so that no river rises on its way; not below the sea.
     fn dig(&self, carved: &mut Carved, cells: &Part) {
         let least = self.sea.saturating_add(1);
         for i in cells.rows.clone() {
@@ -284,7 +292,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Uplift, cuts, creep and slides: the finished ground and its receivers.
+    /// Applies uplift, incision, hillslope diffusion, deposition and sliding. Returns the finished elevation and its
+    /// receivers.
     fn eroded(
         &mut self,
         carved: &Carved,
@@ -294,6 +303,7 @@ impl<'a> Work<'a> {
     ) -> (Plane<i32>, Plane<u8>) {
         let margins = self.margins;
         let flags = &carved.flags;
+        // The receivers of the carved terrain: the order of the tree that all further sweeps preserve.
         let mut codes = Plane::new(self.size, NOWHERE);
         let draw = |of: u32| (self.origin, mix(self.seed ^ of));
         let kept = (flags, &carved.receivers);
@@ -305,6 +315,7 @@ impl<'a> Work<'a> {
             sand.hold(&carved.ground, &self.part(margins.rise), &mut wanted, &mut left);
         }
         std::mem::drop(balance);
+        // The steepest stable fall of each cell, for the slides at the end.
         let mut drop = Plane::new(self.size, 0.0);
         let parts = (&self.part(margins.slide), &self.part(margins.slide + floors::REACH));
         let ground = (&carved.ground, flags, &carved.receivers);
@@ -313,6 +324,7 @@ impl<'a> Work<'a> {
             sand.rest(&mut drop, &self.part(margins.slide));
         }
 
+        // One step of uplift, and implicit incision against it.
         let mut now = carved.ground.clone();
         let mut next = Plane::new(self.size, WALL);
         for sweep in 1..=i64::from(self.rules.rise_sweeps) {
@@ -328,6 +340,7 @@ impl<'a> Work<'a> {
         }
         self.book(Operator::Cuts, &now);
         let mut wanted = Plane::new(self.size, 0);
+        // Most of what both did to the means of coarse cells is taken back.
         let world = Part::of(self.all.finer(), self.origin);
         hold::find_targets((&carved.ground, &now), flags, &self.part(margins.hold - hold::REACH), &world, &mut wanted);
         for sweep in 1..=hold::SWEEPS {
@@ -342,6 +355,8 @@ impl<'a> Work<'a> {
         }
         std::mem::drop(wanted);
         self.book(Operator::Held, &now);
+        // Hillslope diffusion in two passes: one only raises and the other only lowers, so each preserves the order
+        // of the tree.
         let creep = self.rules.creep_on(self.width);
         if creep > 0.0 {
             creep::fill(&now, flags, &codes, creep, &self.part(margins.creep - 1), &mut next);
@@ -365,6 +380,8 @@ impl<'a> Work<'a> {
             }
         }
         self.book(Operator::Sand, &now);
+        // Alluvial fans, then overbank deposits. Both raise `drop` to their own slopes, so that they do not slide
+        // again.
         let known = deposit::Known { beds: &carved.ground, flags, receivers: &carved.receivers, area: &carved.area };
         let parts = [0, 1, 2, 3, 4].map(|sweep| self.part(margins.fans - sweep));
         let beyond = self.part(margins.fans + deposit::REACH);
@@ -378,6 +395,8 @@ impl<'a> Work<'a> {
         self.book(Operator::Floods, &now);
         let least = [self.sea.saturating_add(1), self.clear];
         let mut active = Active::new(self.size);
+        // Slides. A cell that sinks may reach another bed of rock, so the limits are looked up again every few
+        // sweeps.
         let even = rock.map(|_| drop.clone());
         for sweep in 1..=i64::from(self.rules.limit_sweeps) {
             if let (Some(rock), Some(even)) = (rock, even.as_ref().filter(|_| sweep % BEDS == 1)) {
@@ -405,7 +424,8 @@ impl<'a> Work<'a> {
         (now, finished)
     }
 
-    /// Lets joined operators change the slid ground; its receivers before that.
+    /// Lets joined operators change the terrain after the slides. Returns the receivers of the terrain before that
+    /// change.
     fn join(
         &self,
         flags: &Plane<u8>,
@@ -413,7 +433,8 @@ impl<'a> Work<'a> {
         (floor, sand): (&Plane<i32>, Option<&Cover>),
         (now, next): (&mut Plane<i32>, &mut Plane<i32>),
     ) -> Plane<u8> {
-        // Slopes that slid are over what held them, which need not be where they drained before.
+        // Slopes that slid are above the cell that limited them, which need not be the cell to which they drained
+        // before.
         let mut order = Plane::new(self.size, NOWHERE);
         let draw = (self.origin, mix(self.seed ^ 0x6a6f_696e));
         receive::receivers(now, (flags, &codes), draw, &self.part(self.margins.join - 1), &mut order);
@@ -431,7 +452,8 @@ impl<'a> Work<'a> {
         order
     }
 
-    /// Where each cell wants to rise to, and which part of what it stands over its receiver it keeps when rivers cut.
+    /// Computes the elevation to which each cell would rise by uplift, and the share of its height above its receiver
+    /// that incision leaves.
     fn find_targets(
         &self,
         carved: &Carved,
@@ -471,7 +493,7 @@ impl<'a> Work<'a> {
         (wanted, left)
     }
 
-    /// The wanted cells, with their tree.
+    /// Assembles the wanted cells with their tree.
     fn finished(
         &mut self,
         carved: &Carved,
@@ -480,6 +502,8 @@ impl<'a> Work<'a> {
         mut codes: Plane<u8>,
         sand: Option<&Cover>,
     ) -> LocalWindow {
+        // Drainage areas of hills are counted up to that of the coarser level's smallest river: 4 fine cells for each
+        // of its N cells.
         let most = (4 * self.rules.river) as u8;
         let mut now = Plane::new(self.size, 1u8);
         let mut next = now.clone();
@@ -498,7 +522,7 @@ impl<'a> Work<'a> {
             for (j, code) in part.cols.clone().zip(codes.span_mut(i, &part.cols)) {
                 let height = ground.at(i, j);
                 let under = carved.flags.at(i, j) & SEA != 0;
-                // A lake's bed stays over the sea's level, so that it is no sea.
+                // A lake's bed stays above the sea level, so that it does not count as sea.
                 let least = if carved.flags.at(i, j) & LAKE != 0 { self.sea.saturating_add(1) } else { i32::MIN };
                 let bed = sand.filter(|sand| sand.thick.at(i, j) > 0).map_or(raw, |sand| &sand.smooth);
                 heights.push(Height(if under { bed.at(i, j).min(height).max(least) } else { height }));
@@ -524,7 +548,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The wanted cells' lakes, if there are any.
+    /// Returns the wanted cells' lakes; `None` if there are none.
     fn lakes(&self, numbers: &Plane<u32>, ground: &Plane<i32>, part: &Part) -> Option<LakeRaster> {
         let at = |i: usize, j: usize| (part.rows.start + i, part.cols.start + j);
         let size = self.wanted.size();
@@ -534,7 +558,7 @@ impl<'a> Work<'a> {
         id.as_slice().iter().any(|id| *id != 0).then_some(LakeRaster { id, level })
     }
 
-    /// Begins the ledger: the wanted cells as high as the coarse ones that they are parts of.
+    /// Starts the mass balance: each wanted cell is as high as the coarse cell of which it is a part.
     fn begin(&mut self) {
         let Some(ledger) = &mut self.ledger else { return };
         let size = self.wanted.size();
@@ -546,7 +570,7 @@ impl<'a> Work<'a> {
         ledger.before = self.seen.as_slice().iter().map(|h| i128::from(h.0)).sum();
     }
 
-    /// Books what an operator did to the wanted cells.
+    /// Records an operator's change to the wanted cells.
     fn book(&mut self, operator: Operator, ground: &Plane<i32>) {
         let part = self.part(0);
         let Some(ledger) = &mut self.ledger else { return };
@@ -556,7 +580,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A row of [`Work::find_targets`].
+/// Computes a row of [`Work::find_targets`].
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn wish(
     rules: &Rules,
@@ -575,13 +599,14 @@ fn wish(
         let (mut rises, mut keeps) = (ground, [1.0f32; LANES]);
         for l in 0..LANES {
             let hash = mix(row ^ (col as u32).wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
-            // Uniform with a deviation of 1.
+            // Uniformly distributed. `grain` includes √3, so that the standard deviation is that of the rules, and
+            // log₂ e, for `exp2`.
             let rock = grain * (hash as f32 * (1.0 / 2_147_483_648.0) - 1.0);
-            // The nearer slopes are to where rock slides the less of them is rivers' to shape.
+            // The nearer a slope is to the angle at which rock slides, the less of it is shaped by rivers.
             let time = time * (1.0 - slope[l] * steepest).max(0.1);
             let strength = time * soft[l] * exp2(exponent * log2(water[l].max(1.0) * balance) + rock);
             let free = flags[l] & (RIVER | SEA) == 0 && codes[l] != OUT;
-            // Where rock would come to stand steeper than it can nothing more rises: it would slide.
+            // Uplift is limited: where the rock would become steeper than it can be, it would only slide again.
             let up = cast::floor((unit * (uplift * time * slope[l]).min(strength * limit)).min(268_435_456.0));
             rises[l] = if free { ground[l].wrapping_add(up).min(Height::MAX.0) } else { ground[l] };
             keeps[l] = if free { 1.0 / (1.0 + strength) } else { 1.0 };

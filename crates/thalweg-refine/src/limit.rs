@@ -1,4 +1,5 @@
-//! The steepest slope, the same in all directions: Godunov's scheme on two stencils (as `slopes::limit` has it), in sweeps.
+//! The steepest slope, independent of direction, in sweeps: Godunov's scheme on two stencils (as in
+//! `slopes::limit_slopes`).
 
 use multiversion::multiversion;
 
@@ -8,10 +9,11 @@ use crate::plane::{LANES, Part, Plane, WALL, put, take};
 use thalweg_core::base::cast;
 use thalweg_flow::OUT;
 
-/// One sweep: each cell sinks to where its lower neighbours, as they stood before it, hold it, and not under banks of rivers and lakes.
-/// `drop` is the limit in units from cell to cell, 1 or more: so a cell that sinks stays above the one that held it, and has a way down.
-/// Rivers stay over their receivers. `least` are the sea, and what land stands over a lake. Only where something still moves; whole rows are
-/// looked at, what is not in the part means nothing.
+/// Runs one sweep: each cell sinks to where its lower neighbours, as they were before the sweep, support it, but not
+/// below the banks of rivers and lakes. `drop` is the limit in units from cell to cell, 1 or more: a cell that sinks
+/// therefore stays above the one that limited it, and can still drain. Rivers stay above their receivers. `least`
+/// contains the lowest elevation above the sea, and the clearance of land above a lake. Only runs in which something
+/// may still move are processed; whole rows are written, and values outside the part are meaningless.
 pub(super) fn sweep(
     from: &Plane<i32>,
     (flags, drop): (&Plane<u8>, &Plane<f32>),
@@ -31,7 +33,8 @@ pub(super) fn sweep(
     active.turn(part);
 }
 
-/// How far over the lower of two neighbours, which differ by `apart`, a cell may stand: u² + (u − apart)² = drop², or drop.
+/// Returns how far a cell may be above the lower of two neighbours that differ by `apart`: the solution u of u² + (u
+/// − apart)² = drop², or `drop` if only the lower neighbour limits it.
 #[inline(always)]
 fn over(apart: f32, drop: f32) -> f32 {
     let square = (2.0 * drop * drop - apart * apart).max(0.0);
@@ -61,13 +64,14 @@ fn slide(
                 let k = 2 * side + odd;
                 let (near, beside) = (take::<_, LANES>(near[k], x), take::<_, LANES>(beside[k], x));
                 for l in 0..LANES {
-                    // What is beside a guarded river or a lake stays over it.
+                    // Cells next to a guarded river or a lake stay above it.
                     banks[l] = banks[l].max(bank(near[l], beside[l], clear, least));
                     lower[side % 2][l] = lower[side % 2][l].min(near[l]);
                     receivers[l] = if codes[l] == k as u8 { near[l] } else { receivers[l] };
                 }
             }
-            // The first diagonal neighbour beside a lone low cell is some 2 % too high at √2 times the cell: 1.44.
+            // At the first diagonal neighbour of a lone low cell the scheme is some 2 % too high with √2 times the
+            // cell's width: 1.44 instead.
             let wide = if odd == 0 { 1.0 } else { 1.44 };
             for l in 0..LANES {
                 let (a, b) = (lower[0][l], lower[1][l]);
@@ -76,9 +80,10 @@ fn slide(
                 heights[l] = heights[l].min(bears);
             }
         }
+        // Apply the limit, but keep cells above banks and receivers, and cells without a receiver as they are.
         let mut moved = 0;
         for l in 0..LANES {
-            // A river keeps its receiver, so it stays over that one.
+            // A river keeps its receiver, so it stays above it.
             let river = flags[l] & RIVER != 0;
             let least = if river { receivers[l].wrapping_add(1).max(least) } else { banks[l] };
             let held = flags[l] & (SEA | MOUTH) != 0 || codes[l] == OUT;

@@ -1,4 +1,5 @@
-//! Nodes: of each coarse cell the one of its four children through which its water goes, and how high that lies.
+//! Nodes: for each coarse cell the one of its four children through which its water flows, and that child's
+//! elevation.
 
 use crate::plane::Plane;
 use crate::rock::Rock;
@@ -9,7 +10,7 @@ use thalweg_core::{Cell, CellRect, Height};
 use thalweg_flow::{D8, OUT};
 use thalweg_noise::gradient::{mix, noise};
 
-/// What a coarse cell is to the finer level.
+/// The type of a coarse cell for the finer level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Hill,
@@ -19,52 +20,53 @@ pub(super) enum Kind {
 }
 
 thalweg_core::with_defaults! {
-    /// A coarse cell's node and way on.
+    /// The node of a coarse cell and the flow path that leaves it.
     #[derive(Debug, Clone, Copy)]
     pub(super) struct Node {
         pub kind: Kind = Kind::Hill,
-        /// Where the cell drains to: 0 to 7, or [`OUT`].
+        /// Flow direction of the cell: 0 to 7, or [`OUT`].
         pub code: u8 = OUT,
-        /// Child that is the node: 2 · row + column.
+        /// The child (fine cell) that contains the node: 2 · row + column.
         pub child: u8 = 0,
-        /// Children that lie on the world's open rim, a bit each, if the cell drains over it.
+        /// Children on the world's open rim, one bit each, if the cell drains over the rim.
         pub rim: u8 = 0,
-        /// Height of the node; of water its level.
+        /// Height of the node; for water, the water level.
         pub bed: i32 = 0,
-        /// How low a way may come that leads from here into a lake.
+        /// Least height of a flow path from here into a lake.
         pub mouth: i32 = i32::MIN,
         /// Heights of the children before anything is carved.
         pub raw: [i32; 4] = [0; 4],
-        /// Catchment in m².
+        /// Drainage area in m².
         pub area: f32 = 0.0,
-        /// Whether no cell beside a hill's node is lower: then its way to the next node is carved.
+        /// True if no adjacent cell is lower than the node of a hill: its flow path to the next node is then carved.
         pub carved: bool = false,
-        /// The lake over the cell; of land the one beside it, if all water beside it is that lake's.
+        /// The lake that covers the cell; for land, the adjacent lake if all adjacent water belongs to it.
         pub lake: u32 = 0,
-        /// That lake's level; with none the lowest height.
+        /// Level of that lake; the lowest height if there is none.
         pub level: i32 = i32::MIN,
-        /// Children that water covers, a bit each.
+        /// Children that are under water, one bit each.
         pub wet: u8 = 0,
-        /// Whether what is beside its river stays over it.
+        /// True if cells adjacent to its river are kept above it.
         pub guarded: bool = false,
     }
 }
 
 impl Node {
-    /// Whether it is covered by a lake or the sea.
+    /// Returns true if a lake or the sea covers it.
     #[inline]
     pub fn is_water(&self) -> bool {
         matches!(self.kind, Kind::Lake | Kind::Sea)
     }
 
-    /// Whether ways from it are carved whatever is beside them: of rivers, and over lakes.
+    /// Returns true if flow paths from it are always carved, whatever is adjacent: those of rivers, and those over
+    /// lakes.
     #[inline]
     pub fn is_course(&self) -> bool {
         matches!(self.kind, Kind::River | Kind::Lake)
     }
 }
 
-/// Nodes of coarse cells of a rectangle.
+/// The nodes of a rectangle of coarse cells.
 pub(super) struct Nodes {
     pub rect: CellRect<i64>,
     cols: usize,
@@ -90,7 +92,7 @@ impl Nodes {
         self.nodes[k].carved = true;
     }
 
-    /// The cells that drain into a cell: the direction of the neighbour, and its node.
+    /// Returns the cells that drain into a cell: the direction of each neighbour, and its node.
     #[inline]
     pub fn donors(&self, cell: Cell<i64>) -> impl Iterator<Item = (D8, &Node)> {
         D8::ALL.iter().filter_map(move |direction| {
@@ -100,34 +102,38 @@ impl Nodes {
     }
 }
 
-/// The world's cell that a cell drains to.
+/// Returns the world cell to which a cell drains.
 #[inline]
 pub(super) fn next(cell: Cell<i64>, code: u8) -> Option<Cell<i64>> {
     Some(D8::from_code(code)?.neighbour_of(cell))
 }
 
-/// The part of the way down to its receiver at which a hill's, and a river's, bed lies at least, in 256ths: near the receiver, for a bed
-/// in the middle would leave a step at the foot of a steep slope.
+/// The lowest position of a bed on the way up from the receiver, for a hill and for a river, in 256ths of the fall.
+/// It is near the receiver, for a bed in the middle would leave a step at the foot of a steep slope.
 const SHARE: [i64; 2] = [13, 26];
 
-/// Where the receiver falls on as steeply it is so much, in 256ths: then beds lie on the slope and are no trenches in it.
+/// The same where the receiver falls as steeply as the cell, in 256ths: beds are then on the slope instead of in
+/// trenches in it.
 const EVEN: i64 = 115;
 
-/// On gentle ground it lies in the middle, so that both have room: as far as this slope, in 256ths.
+/// On gentle terrain the bed is in the middle, so that both cells have room: up to this slope, in 256ths.
 const GENTLE: i64 = 2;
 
-/// Catchment, in fine cells, of a river so large that what is beside it stays over it, and the slope up to which it does, in 256ths. On
-/// an open steep slope a bank on the lower side would be a dam.
+/// Drainage area, in fine cells, from which on a river is guarded (neighbouring cells are kept at least one unit
+/// above it), and the slope up to which it is, in 256ths. On an open steep slope a bank on the lower side would be a
+/// dam.
 const GUARD: f32 = 1024.0;
 const STEEP: i64 = 64;
 
-/// How far a shore wanders off the smooth line, over what a bluff stands over the water.
+/// Amplitude by which a shore deviates from the smooth line, in multiples of a bluff's height over the water.
 const WANDER: f32 = 1.0;
 
-/// What two beds are apart at least, where the ground falls that far, in units: a way has up to three steps, each of which is a mean.
+/// The least difference between two beds, where the terrain falls that far, in units: a flow path has up to three
+/// steps, and the elevation of each is a mean.
 const ROOM: i32 = 64;
 
-/// The lowest bed of a cell at `z` that drains to one at `receiver`, which falls by `on` to its own. `width` is that of a cell in units.
+/// Returns the lowest bed of a cell at `z` that drains to one at `receiver`, which in turn falls by `on` to its own
+/// receiver. `width` is the width of a cell in units.
 #[inline]
 fn lowest(z: i32, [receiver, on]: [i32; 2], is_river: bool, width: i64) -> i32 {
     let fall = (i64::from(z) - i64::from(receiver)).max(0);
@@ -135,26 +141,26 @@ fn lowest(z: i32, [receiver, on]: [i32; 2], is_river: bool, width: i64) -> i32 {
     receiver.saturating_add(share.max((fall >> 1).min((width * GENTLE) >> 8)) as i32)
 }
 
-/// A river's bed in rock of this softness: in soft rock lower, in hard rock higher, within its interval. Where the rock changes the river has
-/// a step.
+/// Returns a river's bed in rock of this softness: lower in soft rock and higher in hard rock, within its interval.
+/// The river has a step (a knickpoint) where the rock changes.
 fn knick(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
     let (end, share) = if softness > 1.0 { (least, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
     bed.wrapping_add(cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share))).clamp(least, highest.max(bed))
 }
 
-/// Logarithms of the wavelengths of meanders, in fine cells, that a level makes.
+/// Base-2 logarithms of the meander wavelengths, in fine cells, that one level creates.
 const WAVES: std::ops::RangeInclusive<i32> = 2..=5;
 
-/// Wavelengths over amplitudes of meanders that a floor has room for.
+/// Ratio of wavelength to amplitude of the meanders for which a floor must have room.
 const AMPLITUDE: f32 = 8.0;
 
-/// Slope of a river up to which it meanders; at twice that it goes straight.
+/// Slope up to which a river meanders fully; at twice this slope it is straight.
 const WANDERS: f32 = 0.006;
 
-/// How far meanders move a river's way, in coarse cells, over noise of deviation 1/3.
+/// Displacement of a river's path by meanders, in coarse cells per unit of a noise with a standard deviation of 1/3.
 const SWAY: f32 = 1.5;
 
-/// What nodes are made of.
+/// The inputs and constants from which nodes are computed.
 pub(super) struct Maker<'a> {
     window: &'a LocalWindow,
     frame: &'a Frame,
@@ -163,23 +169,25 @@ pub(super) struct Maker<'a> {
     origin: Cell<i64>,
     rock: Option<&'a Rock<'a>>,
     seed: u32,
-    /// Meanders of the world, their wavelength over a river's width, and half the width of floors over a catchment's root.
+    /// Seed of the world's meanders, their wavelength in river widths, and half the width of floors per square root
+    /// of the drainage area.
     meanders: u32,
     winding: f32,
     floor: f32,
     sea: i32,
     /// Width of a coarse cell in units.
     unit: i64,
-    /// Catchment from which on a stream is a river, and the largest that a hill's fine cell may have, m².
+    /// Drainage area from which on a stream is a river, which is also the largest that a hill's fine cell may have,
+    /// in m².
     threshold: f32,
-    /// Catchment of guarded rivers, m².
+    /// Drainage area from which on rivers are guarded, in m².
     guard: f32,
-    /// What land beside a lake stands over it, if its catchment is a hill's.
+    /// The height of land adjacent to a lake above its level, for the drainage area of a hill.
     clear: i32,
 }
 
 impl<'a> Maker<'a> {
-    /// Of a window, on the smooth `ground` whose first fine cell is `origin`.
+    /// Prepares the computation for a window, on the smooth `ground` whose first fine cell is `origin`.
     pub fn new(
         window: &'a LocalWindow,
         (frame, rules): (&'a Frame, &'a Rules),
@@ -196,7 +204,7 @@ impl<'a> Maker<'a> {
         Self { window, frame, ground, origin, rock, seed, meanders, winding, floor, sea, unit, threshold, guard, clear }
     }
 
-    /// Nodes of the coarse cells of `rect`. It needs the window a cell beyond.
+    /// Computes the nodes of the coarse cells of `rect`. It needs the window one cell beyond.
     pub fn nodes(&self, rect: CellRect<i64>) -> Nodes {
         debug_assert!(self.frame.world(self.window.level).contains(&rect));
         let mut nodes = Vec::with_capacity(rect.size()[0] * rect.size()[1]);
@@ -208,7 +216,7 @@ impl<'a> Maker<'a> {
         Nodes { rect, cols: rect.size()[1], nodes }
     }
 
-    /// A cell's place in the window, if it lies in it.
+    /// Returns a cell's row and column in the window; `None` if it is outside.
     #[inline]
     fn inside(&self, cell: Cell<i64>) -> Option<(usize, usize)> {
         let local = [cell.row - self.window.rect.start.row, cell.col - self.window.rect.start.col];
@@ -217,7 +225,7 @@ impl<'a> Maker<'a> {
         within.then_some((local[0] as usize, local[1] as usize))
     }
 
-    /// Height of the ground or of the water over it.
+    /// Returns the elevation of the ground or of the water over it.
     #[inline]
     fn surface(&self, at: (usize, usize)) -> i32 {
         self.window.surface(at).0.max(self.sea)
@@ -233,7 +241,7 @@ impl<'a> Maker<'a> {
         self.window.area[at] >= self.threshold && !self.is_sea(at)
     }
 
-    /// How far a cell falls to the one that it drains to; water does not fall.
+    /// Returns the fall from a cell to its receiver; 0 for water.
     #[inline]
     fn falls(&self, at: (usize, usize), to: Option<Cell<i64>>) -> i32 {
         let Some(to) = to.and_then(|to| self.inside(to)) else { return 0 };
@@ -246,7 +254,7 @@ impl<'a> Maker<'a> {
         [(hash & 0xffff) as f32 / 32_768.0 - 1.0, (hash >> 16) as f32 / 32_768.0 - 1.0]
     }
 
-    /// The lowest of the children that are allowed, a bit each.
+    /// Returns the lowest of the children in the bit mask `allowed`; a hash breaks ties.
     fn lowest_child(&self, Cell { row: i, col: j }: Cell<i64>, raw: &[i32; 4], allowed: u8) -> u8 {
         let lot = |child: u8| {
             mix(self.seed
@@ -264,6 +272,7 @@ impl<'a> Maker<'a> {
         let raw = [0usize, 1, 2, 3].map(|child| self.ground.at(first[0] + (child >> 1), first[1] + (child & 1)));
         let (z, area, code) = (self.surface(at), window.area[at], window.receivers[at]);
         let mut node = Node { area, code, raw, ..Node::default() };
+        // The node of a lake or sea cell is at the water level, and at least its own child stays under water.
         if let Some((lake, level)) = window.lake(at) {
             let child = self.lowest_child(cell, &raw, 15);
             let wet = self.wet(cell, level.0, |at| window.lake(at).is_some_and(|(id, _)| id == lake)) | 1 << child;
@@ -277,7 +286,8 @@ impl<'a> Maker<'a> {
         let river = self.is_river(at);
         node.kind = if river { Kind::River } else { Kind::Hill };
         let on = self.falls(at, next(cell, code));
-        // What is upstream: the highest bed allowed, and the river that brings most. What is beside: water.
+        // From the upstream neighbours: the highest bed allowed, and the river with the largest drainage area. From
+        // all neighbours: water.
         let mut highest = i32::MAX;
         let mut main: Option<(f32, D8)> = None;
         let (mut coast, mut over) = (false, i32::MIN);
@@ -289,7 +299,7 @@ impl<'a> Maker<'a> {
                 node.level = node.level.max(level.0);
                 over = if level.0 < z { over.max(level.0) } else { over };
             } else if self.is_sea(from) {
-                // Beside both it belongs to neither.
+                // A cell that touches both a lake and the sea belongs to neither.
                 (node.lake, node.level, coast) = (0, node.level.max(self.sea), true);
             }
             if window.receivers[from] != direction.opposite().code() || self.is_sea(from) {
@@ -297,13 +307,14 @@ impl<'a> Maker<'a> {
             }
             let river = self.is_river(from);
             let bed = lowest(self.surface(from), [z, on], river, self.unit);
-            // Between the two beds there is room for the cells of the way, where units allow.
+            // Leave room between the two beds for the cells of the flow path, where units allow it.
             highest = highest.min(bed.saturating_sub(((bed - z) >> 1).clamp(1, ROOM)));
             let more = main.is_none_or(|(most, _)| window.area[from] > most);
             if river && more {
                 main = Some((window.area[from], direction));
             }
         }
+        // The lowest bed allowed: the intervals of a cell and of its receiver must not overlap.
         let to = next(cell, code).and_then(|to| self.inside(to));
         let mut least = match to {
             Some(to) => {
@@ -314,11 +325,12 @@ impl<'a> Maker<'a> {
             None => Height::MIN.0,
         };
         if node.level >= z {
-            // The way out of a lake.
+            // The cell is a lake's outlet.
             node.lake = 0;
         }
         if over > self.sea {
-            // Beside a lake, and no way out of it: over its level by all that will be dug.
+            // The cell is adjacent to a lake and not its outlet: it stays above the lake's level by all that finer
+            // levels will incise.
             let clear =
                 if river { beds::clearance(self.frame, window.level, area).max(self.clear) } else { self.clear };
             least = least.max(over.saturating_add(clear).min(z));
@@ -326,9 +338,11 @@ impl<'a> Maker<'a> {
                 node.mouth = level.0.saturating_add(clear).min(z);
             }
         }
-        // Level ground leaves no unit between the two: then they are equal, and the tree alone says where water goes.
+        // Level terrain leaves no unit between the two: then they are equal, and only the tree tells where water
+        // flows.
         let least = least.max(self.sea.saturating_add(1));
         let highest = highest.max(least);
+        // The children on the open rim over which the cell drains.
         if code == OUT && self.frame.is_rim(window.level, cell) {
             let on_rim = |child: u8| {
                 let fine = Cell::new(2 * i + i64::from(child >> 1), 2 * j + i64::from(child & 1));
@@ -341,6 +355,8 @@ impl<'a> Maker<'a> {
         } else if node.lake != 0 {
             node.wet = self.wet(cell, node.level, |at| window.lake(at).is_some_and(|(id, _)| id == node.lake));
         }
+        // The child that is the node: for a river by its course and meanders, otherwise the lowest; on land if any
+        // child is.
         let dry = if node.wet == 15 { 15 } else { 15 ^ node.wet };
         node.child = if river && node.rim == 0 {
             let donor = main.map(|(_, direction)| direction);
@@ -352,6 +368,7 @@ impl<'a> Maker<'a> {
         };
         node.bed = raw[usize::from(node.child)].clamp(least, highest);
         node.guarded = area >= self.guard && i64::from(on) < (self.unit * STEEP) >> 8;
+        // The softness of the rock moves a river's bed within its interval.
         if let Some(rock) = self.rock.filter(|_| river && to.is_some()) {
             let [i, j] = [first[0] + usize::from(node.child >> 1), first[1] + usize::from(node.child & 1)];
             node.bed = knick(node.bed, [least, highest.min(z.max(least))], rock.softness(i, j, node.bed));
@@ -359,8 +376,9 @@ impl<'a> Maker<'a> {
         Some(node)
     }
 
-    /// Which children of a cell lie under water of this level, where `is_water` says what it covers. The line of the shore is that of a smooth
-    /// surface through what cells stand over it, so that it has no corners; how far a cell stands over it counts as far as a bluff.
+    /// Returns the children of a cell that are under water of this level, one bit each; `is_water` tells which cells
+    /// it covers. The shoreline is that of a smooth surface through the coarse cells' heights above the water, so
+    /// that it has no corners. Heights count up to that of a bluff.
     fn wet(&self, cell: Cell<i64>, level: i32, is_water: impl Fn((usize, usize)) -> bool) -> u8 {
         let Cell { row: i, col: j } = cell;
         let bluff = self.unit as f32 * 0.05;
@@ -368,7 +386,7 @@ impl<'a> Maker<'a> {
         let mut covered = 0;
         for (di, row) in (-1..).zip(&mut stands) {
             for (dj, stands) in (-1..).zip(row) {
-                // Beyond the world it is as here.
+                // A cell beyond the world counts as this cell does.
                 let there = Cell::new(i + di, j + dj);
                 let at = self.inside(there).or_else(|| self.inside(cell)).unwrap_or_default();
                 let water = is_water(at);
@@ -380,13 +398,14 @@ impl<'a> Maker<'a> {
         if covered % 9 == 0 {
             return if covered == 0 { 0 } else { 15 };
         }
-        // Weights of the cubic spline's halves.
+        // Subdivision weights of a quartic B-spline for the two halves of a cell, in 16ths.
         const HALVES: [[f32; 3]; 2] = [[5.0, 10.0, 1.0], [1.0, 10.0, 5.0]];
         let over = |child: usize| {
             let along = |row: &[f32; 3]| -> f32 { row.iter().zip(HALVES[child & 1]).map(|(z, w)| z * w).sum() };
             stands.iter().zip(HALVES[child >> 1]).map(|(row, w)| along(row) * w).sum::<f32>()
         };
-        // A child changes sides only beside what was on the other one before: no pools behind the shore, no rocks before it.
+        // A child changes from land to water or back only next to a neighbour of the other type: this avoids pools
+        // behind the shore and rocks before it.
         let here = is_water(self.inside(cell).unwrap_or_default());
         let wet = |child: usize| {
             let [a, b] = [2 * i64::from(child >> 1 == 1) - 1, 2 * i64::from(child & 1 == 1) - 1];
@@ -398,8 +417,9 @@ impl<'a> Maker<'a> {
         (0..4usize).filter(|child| wet(*child)).map(|child| 1 << child).sum()
     }
 
-    /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
-    /// cut; moved across the river's way by `wander`.
+    /// Returns the child through which a river cell's water flows: the one nearest to the sum of a quarter of the
+    /// donor's position, half of the cell's own and a quarter of the receiver's, so that corners are cut. `wander`
+    /// moves it across the direction of flow.
     fn corner(&self, cell: Cell<i64>, donor: Option<D8>, code: u8, wander: f32) -> u8 {
         let mut target = [0.0f32; 2];
         let mut shift = self.jitter(cell);
@@ -412,7 +432,7 @@ impl<'a> Maker<'a> {
         };
         let receiver = D8::from_code(code);
         donor.into_iter().chain(receiver).for_each(add);
-        // From the donor to the receiver, turned by a right angle.
+        // The vector from the donor to the receiver, rotated by a right angle.
         let step = |direction: Option<D8>, axis: usize| direction.map_or(0.0, |to| to.offset()[axis] as f32);
         let way = [0, 1].map(|axis| step(receiver, axis) - step(donor, axis));
         let length = (way[0] * way[0] + way[1] * way[1]).sqrt().max(1.0);
@@ -421,9 +441,10 @@ impl<'a> Maker<'a> {
         2 * side(0) + side(1)
     }
 
-    /// How far a river's cell moves its way to one side, over a cell's width, in meanders. Their wavelength is some twelve of its widths
-    /// (Leopold & Wolman 1960, "River meanders"), rounded to a power of two of cells, so that some levels, one after the other, move it
-    /// the same way. It wanders where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
+    /// Returns how far meanders move a river cell's path to one side, over a cell's width. Their wavelength is some
+    /// twelve river widths (Leopold & Wolman 1960, "River meanders"), rounded to a power of two of cells, so that
+    /// several successive levels move it in the same way. A river meanders where its floor is wide enough and its
+    /// slope gentle (Leopold & Wolman 1957, USGS Professional Paper 282-B).
     fn wander(&self, cell: Cell<i64>, area: f32, on: i32) -> f32 {
         let fine = self.frame.width(self.window.level + 1) as f32;
         let length = self.winding * beds::width(area);

@@ -1,8 +1,8 @@
-//! Ways from node to node, carved into the fine ground; what is beside them is raised over them.
+//! Carves flow paths from node to node into the fine terrain, and raises the adjacent cells above them.
 //!
-//! A way goes from a cell's node to the child that faces the receiver (the exit), to the receiver's child that faces the cell (the
-//! entry), to the receiver's node: within the two blocks, so that no river crosses another tree. Every other child stands beside its
-//! block's node, as all four do.
+//! A path runs from a cell's node to the child that faces the receiver (the exit), to the receiver's child that faces
+//! the cell (the entry), to the receiver's node. It stays within the two blocks, so no river crosses another tree.
+//! Every other child is adjacent to its block's node, as all four children of a block are adjacent to each other.
 
 use multiversion::multiversion;
 
@@ -12,22 +12,22 @@ use crate::plane::{LANES, Part, Plane, put, take};
 use thalweg_core::{Cell, CellRect};
 use thalweg_flow::{D8, OUT};
 
-/// A river's cell.
+/// River cell.
 pub(super) const RIVER: u8 = 1;
-/// Sea.
+/// Sea cell.
 pub(super) const SEA: u8 = 2;
-/// A lake; also [`SEA`]. Its ground is its level.
+/// Lake cell; it is also [`SEA`]. Its elevation in the plane is the lake's level.
 pub(super) const LAKE: u8 = 8;
-/// Land of the coarser level that the lake beside it covers.
+/// Cell of coarser land that the adjacent lake covers.
 const FLOODED: u8 = 16;
-/// Where a river comes to a lake.
+/// Cell where a river enters a lake.
 pub(super) const MOUTH: u8 = 64;
-/// A river so large that what is beside it stays over it.
+/// Cell of a large river: neighbouring cells are kept at least one unit above it.
 const GUARDED: u8 = 32;
-/// A hill's node, or a cell of the rim over which water may leave: not raised over its block's node.
+/// A hill's node, or a cell of the rim over which water may leave: it is not raised above its block's node.
 pub(super) const FREE: u8 = 4;
 
-/// A way's children: exit of the first cell, entry of the second.
+/// Returns the children through which a path runs: the exit of the first cell, and the entry of the second.
 #[inline]
 fn gates(code: u8, from: u8, to: u8) -> (u8, u8) {
     match code {
@@ -42,14 +42,14 @@ fn gates(code: u8, from: u8, to: u8) -> (u8, u8) {
     }
 }
 
-/// Number of the step from one child to another of the same block.
+/// Returns the direction code of the step from one child to another of the same block.
 #[inline]
 fn inner(from: u8, to: u8) -> u8 {
     let step = [0, 1].map(|axis| isize::from(to >> (1 - axis) & 1) - isize::from(from >> (1 - axis) & 1));
     D8::from_offset(step).map_or(OUT, D8::code)
 }
 
-/// Number of the step from the exit of a cell to the entry of its receiver.
+/// Returns the direction code of the step from the exit of a cell to the entry of its receiver.
 #[inline]
 fn outer(code: u8, exit: u8, entry: u8) -> u8 {
     let step = [0usize, 1].map(|axis| {
@@ -59,22 +59,23 @@ fn outer(code: u8, exit: u8, entry: u8) -> u8 {
     D8::from_offset(step).map_or(OUT, D8::code)
 }
 
-/// The way between two nodes.
+/// The flow path between two nodes.
 struct Way {
     exit: u8,
     entry: u8,
-    /// Heights at the exit and at the entry.
+    /// Elevations at the exit and at the entry.
     heights: [i32; 2],
 }
 
 impl Way {
-    /// From a node to its receiver's; into the sea a way ends at the entry.
+    /// Returns the path from a node to its receiver's node; a path into the sea ends at the entry.
     #[inline]
     fn of(from: &Node, to: &Node) -> Self {
         let (exit, entry) = gates(from.code, from.child, to.child);
         let before = i64::from(exit != from.child);
         let after = i64::from(entry != to.child && !to.is_water());
-        // Half straight from bed to bed, half along the ground as far as it falls.
+        // The elevation is the mean of a straight line from bed to bed and of the terrain, clamped so that it falls
+        // along the path.
         let [high, low] = [from.bed, to.bed].map(i64::from);
         let straight = |cells: i64| low + (high - low) * cells / (before + 1 + after);
         let at = |height: i32, most: i64| i64::from(height).clamp(low, most);
@@ -82,7 +83,7 @@ impl Way {
         if from.is_water() {
             ground = high;
         }
-        // Over a lake it is level; into one it does not come lower than it must.
+        // Over a lake the path is level; a path into a lake is no lower than it must be (`mouth`).
         let first = match before {
             0 => high,
             _ if from.is_water() => high,
@@ -96,30 +97,30 @@ impl Way {
     }
 }
 
-/// The fine ground and what is known of it, while it is carved.
+/// The fine terrain and its flags, receivers and drainage areas while it is carved.
 pub(super) struct Carved {
     pub origin: Cell<i64>,
-    /// Heights in units; of sea the sea's level.
+    /// Elevations in units; for sea and lakes their level.
     pub ground: Plane<i32>,
-    /// [`RIVER`], [`SEA`], [`FREE`].
+    /// Bit flags such as [`RIVER`], [`SEA`] and [`FREE`].
     pub flags: Plane<u8>,
     /// Receivers: the tree as it is carried.
     pub receivers: Plane<u8>,
-    /// Catchments of rivers, in m²; 0 elsewhere.
+    /// Drainage areas of rivers in m²; 0 elsewhere.
     pub area: Plane<f32>,
-    /// What land beside a lake stands over it at least, in units.
+    /// The least height of land adjacent to a lake above its level, in units.
     pub clear: i32,
-    /// Numbers of lakes, if there may be any.
+    /// Numbers of the lakes; `None` if there cannot be any.
     pub lakes: Option<Plane<u32>>,
 }
 
 impl Carved {
-    /// The row and column of the planes that hold the first child of a coarse cell, counted from the pads.
+    /// Returns the row and column, in the planes with their padding, of the first child of a coarse cell.
     fn first(&self, cell: Cell<i64>) -> Cell {
         Cell::from_axes(|axis| (2 * cell[axis] - self.origin[axis] + 1) as usize)
     }
 
-    /// Rivers and sea, into the blocks of the coarse cells of `rect`. It needs nodes a cell beyond.
+    /// Sets rivers, lakes and sea in the blocks of the coarse cells of `rect`. It needs nodes one cell beyond.
     pub fn rivers(&mut self, nodes: &Nodes, frame: &Frame, rect: CellRect<i64>) {
         let sea = frame.sea_units();
         for i in rect.start[0]..rect.end[0] {
@@ -137,11 +138,12 @@ impl Carved {
         let mut flags = [0u8; 4];
         let mut areas = [0.0f32; 4];
         let mut codes = [0u8, 1, 2, 3].map(|child| inner(child, node.child));
+        // Children under water are at its level, and the others above it.
         let is_water = node.is_water();
         if is_water || sea > i32::MIN + 1 {
             let lake = node.kind == Kind::Lake;
             let (level, flag, over) = if lake { (node.level, SEA | LAKE, self.clear) } else { (sea, SEA, 1) };
-            // Of land only the sea takes children here; lakes do in [`Carved::shores`].
+            // On land only the sea covers children here; lakes do so in [`Carved::shores`].
             let wet = if is_water || node.lake == 0 { node.wet } else { 0 };
             for child in 0..4usize {
                 if wet >> child & 1 == 1 {
@@ -152,6 +154,8 @@ impl Carved {
                 }
             }
         }
+        // Entries of the donors' paths. Where several share a child, it takes the lowest elevation and the largest
+        // area.
         for (direction, donor) in nodes.donors(cell).filter(|(_, donor)| donor.is_course()) {
             let way = Way::of(donor, node);
             debug_assert_eq!(donor.code, direction.opposite().code());
@@ -167,6 +171,7 @@ impl Carved {
                 }
             }
         }
+        // The node, and the exit of its path to the receiver.
         let own = usize::from(node.child);
         let mut mouth = own;
         if node.kind != Kind::Sea {
@@ -206,6 +211,7 @@ impl Carved {
         for child in 0..4u8 {
             let (i, j) = at(child);
             let child = usize::from(child);
+            // The last cell before a lake keeps its elevation in later sweeps.
             if flags[child] & RIVER != 0 && node.mouth > i32::MIN && child == mouth {
                 flags[child] |= MOUTH;
             }
@@ -219,8 +225,8 @@ impl Carved {
         }
     }
 
-    /// Lakes over what of the land beside them is not over their level, in the blocks of the coarse cells of `rect`. It needs rivers and lakes
-    /// a fine cell beyond.
+    /// Extends lakes over those children of adjacent land that are below the shoreline, in the blocks of the coarse
+    /// cells of `rect`. It needs rivers and lakes one fine cell beyond.
     pub fn shores(&mut self, nodes: &Nodes, rect: CellRect<i64>) {
         if self.lakes.is_none() {
             return;
@@ -238,7 +244,7 @@ impl Carved {
                         let flags = self.flags.at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
                         flags & (LAKE | FLOODED) == LAKE
                     };
-                    // Only from what was the lake before, so that no order shows.
+                    // Only from cells that were lake before, so that the result does not depend on the order.
                     if let Some(direction) = D8::ALL.into_iter().find(water).filter(|_| lies_low) {
                         self.ground.set(i, j, node.level);
                         self.flags.set(i, j, SEA | LAKE | FLOODED);
@@ -250,8 +256,8 @@ impl Carved {
         }
     }
 
-    /// Raises hills' cells over their block's node and over rivers and lakes beside them, in the blocks of the coarse cells of `rect`. It
-    /// needs rivers a fine cell beyond; `banks` is scratch.
+    /// Raises hills' cells above their block's node and above adjacent rivers and lakes, in the blocks of the coarse
+    /// cells of `rect`. It needs rivers one fine cell beyond; `banks` is scratch memory.
     pub fn raise(&mut self, nodes: &Nodes, rect: CellRect<i64>, banks: &mut Plane<i32>) {
         self.banks(&Part::of(rect.finer(), self.origin), i32::MIN, banks);
         for i in rect.start[0]..rect.end[0] {
@@ -271,7 +277,8 @@ impl Carved {
         }
     }
 
-    /// Finds the hills whose node has no lower cell beside it. It needs raised ground a fine cell beyond.
+    /// Finds the hills whose node has no lower neighbour, and marks them to be carved. It needs raised terrain one
+    /// fine cell beyond.
     pub fn find_hollows(&self, nodes: &mut Nodes, rect: CellRect<i64>) {
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
@@ -292,7 +299,8 @@ impl Carved {
         }
     }
 
-    /// Carves the ways of those hills, in the blocks of the coarse cells of `rect`. It needs to know of hills a cell beyond.
+    /// Carves the paths of those hills, in the blocks of the coarse cells of `rect`. It needs the marks one cell
+    /// beyond.
     pub fn hollows(&mut self, nodes: &Nodes, rect: CellRect<i64>) {
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
@@ -300,6 +308,7 @@ impl Carved {
                 let Some(node) = nodes.get(cell) else { continue };
                 let Cell { row: r, col: c } = self.first(cell);
                 let at = |child: u8| (r + usize::from(child >> 1), c + usize::from(child & 1));
+                // Entries of the marked donors' paths, then the exit of this cell's own path.
                 for (_, donor) in nodes.donors(cell).filter(|(_, donor)| donor.carved) {
                     let way = Way::of(donor, node);
                     let (i, j) = at(way.entry);
@@ -329,7 +338,8 @@ impl Carved {
         }
     }
 
-    /// How low each cell of a part may be cut: over rivers beside it, and over the sea.
+    /// Computes the lowest elevation to which each cell of a part may be incised: above adjacent rivers and lakes,
+    /// and above the sea.
     pub fn floors(&self, part: &Part, sea: i32, floor: &mut Plane<i32>) {
         self.banks(part, sea.saturating_add(1), floor);
         for i in part.rows.clone() {
@@ -339,7 +349,8 @@ impl Carved {
         }
     }
 
-    /// How high each cell of a part stands at least over cells beside it that are guarded rivers or lakes; `least` where there are none.
+    /// Computes the least elevation of each cell of a part above adjacent guarded rivers and lakes; `least` where
+    /// there are none.
     fn banks(&self, part: &Part, least: i32, out: &mut Plane<i32>) {
         for i in part.rows.clone() {
             let (near, flags) = (self.ground.around(i, &part.cols), self.flags.around(i, &part.cols));
@@ -348,7 +359,8 @@ impl Carved {
     }
 }
 
-/// How high a cell stands at least beside one of this height: a unit over a guarded river, over a lake by `clear`, which is 1 or more.
+/// Returns the least elevation of a cell adjacent to one at `near`: one unit above a guarded river, `clear` (1 or
+/// more) above a lake.
 #[inline(always)]
 pub(super) fn bank(near: i32, flags: u8, clear: i32, least: i32) -> i32 {
     let over = near.wrapping_add(if flags & LAKE != 0 { clear } else { 1 });

@@ -1,4 +1,4 @@
-//! A rectangle in pieces, side by side on all threads.
+//! Computes a rectangle in pieces, in parallel on all threads.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,23 +11,26 @@ use thalweg_core::terrain::LakeRaster;
 use thalweg_core::{CellRect, Field, Height, Result};
 use thalweg_flow::OUT;
 
-/// The widest side of a piece, in cells: the margins of wider ones cost less, and their planes more memory.
+/// The widest side of a piece, in cells: wider ones have relatively smaller margins, but their planes take more
+/// memory.
 const WIDEST: usize = 1024;
 
-/// No piece is cut in two that would leave narrower ones: they would be margins above all.
+/// No piece is divided if that would leave narrower ones than this: they would consist mostly of margins.
 const NARROW: usize = 192;
 
-/// Bytes of a cell's lake, and of what lies loose.
+/// Bytes per cell of the lake layers, and of the sediment layer.
 const LAKES: u64 = 8;
 const LOOSE: u64 = 4;
 
-/// Bytes that a cell of a piece takes while it is made, with its margins. Reckoned: 48, and twice as many cells.
+/// Bytes per cell of a piece that are needed while it is computed, margins included: estimated as 48 bytes for twice
+/// as many cells.
 const SCRATCH: u64 = 100;
 
-/// What [`refine`] gives, in pieces on several threads: at least `threads` pieces where the rectangle is large enough.
+/// Returns the same as [`refine`], computed in pieces on several threads: at least `threads` pieces if the rectangle
+/// is large enough.
 ///
 /// # Errors
-/// As [`refine`]; when the window and the pieces under way need more memory than there is.
+/// As [`refine`]; also if the window and the pieces in progress need more memory than there is.
 pub fn refine_in_pieces(
     frame: &Frame,
     rules: &Rules,
@@ -58,14 +61,15 @@ fn cells(rect: CellRect<i64>) -> u64 {
     rect.size().into_iter().map(|n| n as u64).product()
 }
 
-/// The pieces of a rectangle, in row-major order: none wider than [`WIDEST`], and so many at least, where that leaves none
-/// [`NARROW`]. They are not tiles of a fixed size: their number follows that of the threads, and the result does not
-/// depend on it.
+/// Returns the pieces of a rectangle, in row-major order: none wider than [`WIDEST`], and at least `least` of them,
+/// as far as none becomes narrower than [`NARROW`]. They are not tiles of a fixed size: their number follows that of
+/// the threads, and the result does not depend on it.
 fn pieces(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
+    // Begin with the fewest pieces that are not too wide, and halve them until there are enough.
     let mut counts = rect.size().map(|side| side.div_ceil(WIDEST).max(1));
     let side = |counts: [usize; 2], axis: usize| rect.size()[axis] / counts[axis];
     while counts[0] * counts[1] < least {
-        // Long rows are quicker than long columns.
+        // Long rows are faster than long columns.
         let axis = usize::from(side(counts, 1) > side(counts, 0));
         if side(counts, axis) < 2 * NARROW {
             break;
@@ -78,24 +82,24 @@ fn pieces(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
 }
 
 impl LocalWindow {
-    /// Bytes of a cell without lakes and sand.
+    /// Bytes per cell without lakes and sand.
     pub const BYTES: u64 = 9;
 
-    /// Bytes that its layers take, lakes and sand among them.
+    /// Returns the number of bytes of its layers, including lakes and sand.
     pub fn bytes(&self) -> u64 {
         let more = [(self.lakes.is_some(), LAKES), (self.loose.is_some(), LOOSE)];
         let more: u64 = more.iter().filter(|(there, _)| *there).map(|(_, bytes)| bytes).sum();
         (Self::BYTES + more) * self.ground.len() as u64
     }
 
-    /// A rectangle of nothing yet.
+    /// Returns a rectangle of empty cells: elevation and drainage area 0, no receivers.
     pub fn blank(level: u32, rect: CellRect<i64>) -> Self {
         let size = rect.size();
         let (ground, receivers) = (Field::new(size, Height::ZERO), Field::new(size, OUT));
         Self { level, rect, ground, receivers, area: Field::new(size, 0.0), lakes: None, loose: None }
     }
 
-    /// Writes the cells that another window of the same level shares with it.
+    /// Copies the cells that another window of the same level has in common with this one.
     pub fn paste(&mut self, part: &Self) {
         let start = [0, 1].map(|axis| self.rect.start[axis].max(part.rect.start[axis]));
         let end = [0, 1].map(|axis| self.rect.end[axis].min(part.rect.end[axis]));

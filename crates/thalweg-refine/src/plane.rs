@@ -1,24 +1,24 @@
-//! [`Plane`]: cells of a window with a ring of pads round them, so that every cell has eight neighbours.
+//! [`Plane`]: cells of a window with a ring of padding, so that every cell has eight neighbours.
 
 use std::ops::Range;
 
 use thalweg_core::{Cell, CellRect, Size};
 use thalweg_flow::D8;
 
-/// Stands in the pads of heights: higher than all ground.
+/// The elevation of padding cells: higher than all terrain.
 pub(super) const WALL: i32 = 1 << 30;
 
-/// Stands in the pads of receivers: drains nowhere.
+/// The receiver code of padding cells: drains nowhere.
 pub(super) const NOWHERE: u8 = 255;
 
-/// Cells with a ring of pads. Rows and columns count from the pads: the first cell is (1, 1).
+/// Cells with a ring of padding. Rows and columns are counted from the padding: the first cell is (1, 1).
 #[derive(Debug, Clone)]
 pub(super) struct Plane<T> {
     stride: usize,
     cells: Vec<T>,
 }
 
-/// A part of a plane: rows and columns, counted from the pads.
+/// A part of a plane: rows and columns, counted from the padding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub rows: Range<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The part that is `rect` of a plane whose first cell is the world's cell `origin`.
+    /// Returns the part that covers `rect`, of a plane whose first cell is the world's cell `origin`.
     pub fn of(rect: CellRect<i64>, origin: Cell<i64>) -> Self {
         let range = |axis: usize| {
             let from = |x: i64| (x - origin[axis] + 1) as usize;
@@ -37,12 +37,12 @@ impl Part {
 }
 
 impl<T: Copy> Plane<T> {
-    /// A plane of one value, pads and all.
+    /// Creates a plane with one value in all cells, padding included.
     pub fn new([rows, cols]: Size, value: T) -> Self {
         Self { stride: cols + 2, cells: vec![value; (rows + 2) * (cols + 2)] }
     }
 
-    /// Rows and columns, without the pads.
+    /// Returns the numbers of rows and columns, without the padding.
     pub fn size(&self) -> Size {
         [self.cells.len() / self.stride - 2, self.stride - 2]
     }
@@ -57,7 +57,7 @@ impl<T: Copy> Plane<T> {
         &mut self.cells[i * self.stride..(i + 1) * self.stride]
     }
 
-    /// Row `i` of a part.
+    /// Returns row `i` of a part.
     #[inline]
     pub fn span(&self, i: usize, cols: &Range<usize>) -> &[T] {
         &self.row(i)[cols.clone()]
@@ -68,14 +68,15 @@ impl<T: Copy> Plane<T> {
         &mut self.row_mut(i)[cols.clone()]
     }
 
-    /// The eight neighbours of row `i` of a part, in the order of their codes ([`D8`]), each as a row of its own.
+    /// Returns the eight neighbours of row `i` of a part, in the order of their codes ([`D8`]), each as a row of its
+    /// own.
     #[inline]
     pub fn around(&self, i: usize, cols: &Range<usize>) -> [&[T]; 8] {
         let of = |k| self.beside(k, i, cols);
         [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)]
     }
 
-    /// Neighbour `k` of row `i` of a part.
+    /// Returns neighbour `k` of row `i` of a part.
     #[inline]
     pub fn beside(&self, k: usize, i: usize, cols: &Range<usize>) -> &[T] {
         let [di, dj] = D8::OFFSETS[k];
@@ -93,10 +94,10 @@ impl<T: Copy> Plane<T> {
     }
 }
 
-/// Columns that are worked on together: whole vectors on every machine.
+/// The number of columns that are processed together: whole vectors on every machine.
 pub(super) const LANES: usize = 16;
 
-/// `N` values of a row from column `x` on; what is beyond its end is nothing.
+/// Returns `N` values of a row from column `x` on; those beyond its end are the default value (0).
 #[inline(always)]
 pub(super) fn take<T: Copy + Default, const N: usize>(row: &[T], x: usize) -> [T; N] {
     let row = &row[x..];

@@ -1,53 +1,54 @@
-//! [`Margins`]: how far beyond what is wanted each operator works, by the reach of those after it.
+//! [`Margins`]: how far beyond the wanted cells each operator works, from the reaches of the operators after it.
 
 use crate::{Rules, deposit, floods, floors, hold, sand};
 
-/// How far, in fine cells, the ground of each operator must lie beyond what is wanted: sums of reaches, from the last operator
-/// back to the first.
+/// How far, in fine cells, the terrain must extend beyond the wanted cells at each stage: sums of reaches, from the
+/// last operator back to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Margins {
-    /// Receivers of the finished ground: one for each sweep that counts catchments.
+    /// Receivers of the finished terrain: one cell for each sweep that counts drainage areas.
     pub tree: i64,
-    /// Ground before what joins, after the slides.
+    /// Terrain before joined operators, after the slides.
     pub join: i64,
-    /// Ground before slopes slide.
+    /// Terrain before slopes slide.
     pub slide: i64,
-    /// Ground before floods lay what they carry, after fans.
+    /// Terrain before overbank deposition, after the fans.
     pub floods: i64,
-    /// Ground before fans are laid, after creep.
+    /// Terrain before fans are deposited, after hillslope diffusion.
     pub fans: i64,
-    /// Ground before sand comes back, after creep.
+    /// Terrain before sand returns, after hillslope diffusion.
     pub sand: i64,
-    /// Ground before creep.
+    /// Terrain before hillslope diffusion.
     pub creep: i64,
-    /// Ground before blocks are held, after the cuts.
+    /// Terrain before the means of blocks are restored, after incision.
     pub hold: i64,
-    /// Ground before the cuts, after the uplift.
+    /// Terrain before incision, after uplift.
     pub cut: i64,
-    /// Ground before the uplift.
+    /// Terrain before uplift.
     pub rise: i64,
     /// Water over hills, before its sweeps.
     pub water: i64,
-    /// Receivers over the carved ground.
+    /// Receivers over the carved terrain.
     pub receivers: i64,
-    /// The carved ground.
+    /// The carved terrain.
     pub carved: i64,
 }
 
-/// Coarse cells that the carved ground reaches beyond its blocks: hill paths 1, raised ground 2, shores 3, rivers' paths 4, nodes 5, beds 6,
-/// the smooth ground and its slope 7.
+/// Coarse cells that are read beyond the carved terrain's blocks: hill paths 1, raised terrain 2, shores 3, rivers'
+/// paths 4, nodes 5, beds 6, the smooth terrain and its slope 7.
 pub(super) const COARSE: i64 = 7;
 
-/// Coarse cells beyond the carved ground's blocks on which there is fine ground at all.
+/// Coarse cells beyond the carved terrain's blocks for which there is fine terrain at all.
 pub(super) const FINE: i64 = 5;
 
 impl Margins {
-    /// Of a level whose cells are so many metres wide, whatever rivers there are.
+    /// Returns the margins of a level whose cells are `width` metres wide, whether or not it has rivers that flood.
     pub fn of(rules: &Rules, level: u32, width: f64) -> Self {
         Self::with(rules, level, width, true)
     }
 
-    /// The same; where no river `floods` its floor nothing is worked on for floods.
+    /// Returns the margins; if no river floods its floor (`floods` is false), no cells are computed for overbank
+    /// deposition.
     pub fn with(rules: &Rules, level: u32, width: f64, floods: bool) -> Self {
         let [sweeps, reach] = if floods { [floods::SWEEPS, floods::REACH] } else { [0; 2] };
         let [water, rise, cut, limit] =

@@ -1,7 +1,8 @@
-//! Receivers: the steepest way down, where there is one, drawn from the two neighbours beside it; else the tree as it was.
+//! Receivers: the steepest descent, drawn at random from the two neighbours between which it points; where no
+//! neighbour is lower, the carried tree.
 //!
-//! Ground on which no cell's receiver is higher keeps a tree: a circle would have to be level all the way round, so made of kept
-//! receivers alone, and those were a tree before.
+//! The tree is preserved on terrain where no cell's receiver is higher than the cell: a cycle would have to be level
+//! all the way round, so it would consist of carried receivers only, and those formed a tree before.
 
 use multiversion::multiversion;
 
@@ -10,8 +11,9 @@ use crate::plane::{LANES, Part, Plane, WALL, put, take};
 use thalweg_core::Cell;
 use thalweg_noise::gradient::mix;
 
-/// Receivers of a part. It needs the ground a cell beyond, and `kept` ones for where nothing is lower and for rivers. `origin` is the
-/// world cell of the planes' first, `seed` that of the draw.
+/// Computes the receivers of a part. It needs elevations one cell beyond, and the carried receivers in `kept`, for
+/// rivers and where nothing is lower. `origin` is the world cell of the planes' first cell, `seed` that of the random
+/// draw.
 pub(super) fn receivers(
     ground: &Plane<i32>,
     (flags, kept): (&Plane<u8>, &Plane<u8>),
@@ -35,7 +37,7 @@ fn steepest(here: &[i32], near: [&[i32]; 8], (flags, kept): (&[u8], &[u8]), (row
         for k in 0..8 {
             let near = take::<_, LANES>(near[k], x);
             for l in 0..LANES {
-                // Heights are within ±16 000 m, walls 16 384 m: no difference passes 2³¹.
+                // Elevations are within ±16 000 m and walls at 16 384 m, so no difference exceeds 2³¹ units.
                 falls[k][l] = here[l].wrapping_sub(near[l]) as f32;
             }
         }
@@ -53,9 +55,10 @@ fn steepest(here: &[i32], near: [&[i32]; 8], (flags, kept): (&[u8], &[u8]), (row
     }
 }
 
-/// Of the two neighbours between which the steepest way down lies (Tarboton 1997, doi:10.1029/96WR03137), one by lot: in the mean of many
-/// cells water goes the way of the slope, and no line of eight directions shows. `falls` to the eight neighbours in heights, `lots` from 0
-/// to 1; where none is lower, `kept`. What is drawn is lower.
+/// Draws the receiver from the two neighbours between which the steepest descent points (Tarboton 1997,
+/// doi:10.1029/96WR03137), with probabilities that follow the angle: in the mean of many cells water follows the
+/// slope, and the eight directions do not show. `falls` are the falls to the eight neighbours, `lots` uniform random
+/// numbers from 0 to 1; the result is `kept` where none is lower. A drawn neighbour is always lower.
 #[inline(always)]
 pub(super) fn drawn<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32; N], kept: &[i32; N]) -> [i32; N] {
     let mut codes = *kept;
@@ -65,12 +68,13 @@ pub(super) fn drawn<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32; N], kept
         let aslant = (straight + if facet & 1 == 0 { 1 } else { 7 }) & 7;
         for l in 0..N {
             let (along, across) = (falls[straight][l], falls[aslant][l] - falls[straight][l]);
-            // Tangent of the angle from the straight neighbour, up to the diagonal one.
+            // The tangent of the angle from the straight neighbour, up to the diagonal one.
             let t = (across / along.max(1e-3)).clamp(0.0, 1.0);
-            // Its own fall, for sums round where a neighbour is far higher.
+            // At t = 1 the diagonal neighbour's own fall is used: the sum is rounded where the straight neighbour is
+            // far higher.
             let fall = if t < 1.0 { along + t * across } else { falls[aslant][l] };
             let steep = if fall > 0.0 { fall * fall / (1.0 + t * t) } else { 0.0 };
-            // The angle over 45°.
+            // An approximation of the angle, as a share of 45°.
             let share = t * (1.2732 - 0.2732 * t);
             let code = if lots[l] < share { aslant } else { straight } as i32;
             codes[l] = if steep > most[l] { code } else { codes[l] };
@@ -80,7 +84,8 @@ pub(super) fn drawn<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32; N], kept
     codes
 }
 
-/// Heights of the receivers of cells from column `x` of a row on; their own where `codes` lead nowhere.
+/// Returns the elevations of the receivers of the cells from column `x` of a row on; their own where `codes` lead
+/// nowhere.
 #[inline(always)]
 pub(super) fn below(here: &[i32; LANES], near: &[&[i32]; 8], codes: &[u8; LANES], x: usize) -> [i32; LANES] {
     let mut heights = *here;
@@ -93,8 +98,8 @@ pub(super) fn below(here: &[i32; LANES], near: &[&[i32]; 8], codes: &[u8; LANES]
     heights
 }
 
-/// The lowest of the cells that drain into each cell from column `x` of a row on; the wall where none does. `codes` are the neighbours'
-/// receivers.
+/// Returns the lowest of the cells that drain into each cell from column `x` of a row on; [`WALL`] where none does.
+/// `codes` are the neighbours' receivers.
 #[inline(always)]
 pub(super) fn above(near: &[&[i32]; 8], codes: &[&[u8]; 8], x: usize) -> [i32; LANES] {
     let mut heights = [WALL; LANES];

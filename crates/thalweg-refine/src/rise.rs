@@ -1,12 +1,13 @@
-//! Uplift that keeps the order of the tree.
+//! Uplift that preserves the order of the tree.
 
 use multiversion::multiversion;
 
 use crate::plane::{LANES, Part, Plane, put, take};
 use crate::receive::above;
 
-/// One sweep: each cell rises to where it wants to be, or as far as a unit under the cells that drain into it, as they stood before the sweep. No receiver
-/// reaches its donors, for they do not sink. It needs ground and receivers a cell beyond.
+/// Runs one sweep: each cell rises to its target, or at most to one unit below the cells that drain into it, as they
+/// were before the sweep. No receiver reaches its donors, because donors do not sink. It needs elevations and
+/// receivers one cell beyond.
 pub(super) fn sweep(from: &Plane<i32>, wanted: &Plane<i32>, codes: &Plane<u8>, part: &Part, to: &mut Plane<i32>) {
     let cols = &part.cols;
     for i in part.rows.clone() {

@@ -1,8 +1,8 @@
-//! Sand: ground that the wind has heaped, which no river cuts.
+//! Sand: sediment that wind has piled up, and that no river incises.
 //!
-//! What lies loose is carried from level to level, and where it covers the ground the kernel's rivers have little to say: no noise, no uplift, no
-//! cuts, slopes as steep as sand lies. What ways and beds took of the smooth ground comes back as far as the order of the tree lets it, of
-//! rivers, too: sand drinks them.
+//! The sediment's thickness is carried from level to level. Where sand covers the terrain the kernel's rivers have
+//! little effect: no noise, no uplift, no incision, and slopes up to the angle of repose. What carving took from the
+//! smooth terrain returns as far as the order of the tree allows, on rivers too: they seep into sand.
 
 use crate::paths::{MOUTH, SEA};
 use crate::plane::{Part, Plane, WALL};
@@ -11,26 +11,27 @@ use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::{Cell, CellRect, Field, Height};
 use thalweg_flow::OUT;
 
-/// Sweeps by which sand comes back, up and down each.
+/// Number of sweeps in which sand rises, and of those in which it sinks.
 pub(super) const SWEEPS: i64 = 8;
 
-/// Times that sand is evened out: no more than the cells that fine ground reaches beyond what is worked on.
+/// Number of smoothing passes over sand: no more than the cells of fine terrain beyond those that are processed.
 const CALM: usize = 8;
 
 /// Sand on a level's cells.
 pub(super) struct Cover {
-    /// How thick it lies, in units.
+    /// Its thickness in units.
     pub thick: Plane<i32>,
-    /// The smooth ground, before noise and ways, evened out.
+    /// The smooth terrain, before noise and carving, with the sand smoothed.
     pub smooth: Plane<i32>,
-    /// Thickness over which it counts fully, in units.
+    /// Thickness from which on a cell counts as sand entirely, in units.
     full: f32,
-    /// What sand bears from cell to cell, in units.
+    /// The steepest stable fall from cell to cell, in units.
     bears: f32,
 }
 
 impl Cover {
-    /// Of the fine cells of coarse `all`, in planes like `smooth`, which begin at fine cell `origin`; thicknesses are linear between coarse cells.
+    /// Computes the sand on the fine cells of the coarse cells `all`, in planes of the size of `smooth`, which begin
+    /// at fine cell `origin`. Thicknesses are interpolated linearly between coarse cells.
     pub fn of(
         (window, loose): (&LocalWindow, &Field<Height>),
         world: CellRect<i64>,
@@ -45,6 +46,7 @@ impl Cover {
             let own = x.div_euclid(2);
             (at(own), at(if x.rem_euclid(2) == 0 { own - 1 } else { own + 1 }))
         };
+        // A fine cell lies a quarter of a coarse cell from its own centre: weights 3/4 and 1/4 along each axis.
         let columns: Vec<_> = (fine.start[1]..fine.end[1]).map(|col| place(col, 1)).collect();
         for row in fine.start[0]..fine.end[0] {
             let (own, beside) = place(row, 0);
@@ -61,7 +63,7 @@ impl Cover {
         cover
     }
 
-    /// Evens out what is as narrow as the coarse cells: no wind leaves that.
+    /// Smooths relief as narrow as the coarse cells, which wind would not leave.
     fn calm(&mut self, part: &Part) {
         let mut next = self.smooth.clone();
         for _ in 0..CALM {
@@ -80,13 +82,13 @@ impl Cover {
         }
     }
 
-    /// Share of a cell's ground that sand has a say in, 0 to 1.
+    /// Returns the share, 0 to 1, to which a cell counts as sand.
     #[inline(always)]
     pub fn share(&self, i: usize, j: usize) -> f32 {
         (self.thick.at(i, j) as f32 / self.full).clamp(0.0, 1.0)
     }
 
-    /// Takes from values what falls to the sand.
+    /// Scales values by the share that is not sand.
     pub fn lessen(&self, values: &mut Plane<f32>, part: &Part) {
         for i in part.rows.clone() {
             for j in part.cols.clone() {
@@ -95,7 +97,8 @@ impl Cover {
         }
     }
 
-    /// Takes uplift and cuts from ground: where it wants to rise to, and what of its height over the receiver rivers leave.
+    /// Reduces uplift and incision on sand: the elevation to which a cell would rise, and the share of its height
+    /// above the receiver that rivers leave.
     pub fn hold(&self, ground: &Plane<i32>, part: &Part, wanted: &mut Plane<i32>, left: &mut Plane<f32>) {
         for i in part.rows.clone() {
             for j in part.cols.clone() {
@@ -107,7 +110,7 @@ impl Cover {
         }
     }
 
-    /// Lets no sand stand steeper than it lies.
+    /// Limits the steepest slope of sand to its angle of repose.
     pub fn rest(&self, drop: &mut Plane<f32>, part: &Part) {
         for i in part.rows.clone() {
             for j in part.cols.clone() {
@@ -117,7 +120,7 @@ impl Cover {
         }
     }
 
-    /// How high sand wants to lie: where it did before the ways. Lakes, the sea and outlets keep their height.
+    /// Computes the target elevations of sand: those before carving. Lakes, the sea and outlets keep their elevation.
     pub fn find_targets(
         &self,
         ground: &Plane<i32>,
@@ -135,7 +138,7 @@ impl Cover {
         }
     }
 
-    /// Thicknesses of a part, row by row.
+    /// Returns the thicknesses in a part, row by row.
     pub fn thicknesses(&self, part: &Part) -> Vec<Height> {
         let rows = part.rows.clone().flat_map(|i| self.thick.span(i, &part.cols).iter());
         rows.map(|thick| Height(*thick)).collect()

@@ -1,17 +1,19 @@
-//! How far cells are from the sea, as far as anybody looks.
+//! Distances of cells from the sea, within the reach of the operators that need them.
 
 use crate::paths::{LAKE, SEA};
 use crate::plane::Plane;
 
-/// No sea within reach.
+/// The value where no sea is within reach.
 pub(super) const FAR: u32 = 1 << 30;
 
-/// Squares of the distances from middle to middle to the nearest cell of sea, in cells; [`FAR`] where none is within `reach` cells, at most 256.
-/// What is right of it lies `reach` cells within what is right of the flags.
+/// Returns the squared distances, in cells, from each cell's centre to that of the nearest sea cell; [`FAR`] where
+/// none is within `reach` cells, which are at most 256. Values are correct up to `reach` cells inside the area where
+/// the flags are correct.
 pub(super) fn squares(flags: &Plane<u8>, reach: u32) -> Plane<u32> {
     let [rows, cols] = flags.size();
     let far = reach + 1;
-    // Along columns first, then along rows: of all cells of a row the one that is nearest by both.
+    // The distance transform in two passes: distances along columns first, then along each row the cell that is
+    // nearest by both.
     let mut down = Plane::new([rows, cols], far);
     for i in 1..rows + 1 {
         for j in 1..cols + 1 {

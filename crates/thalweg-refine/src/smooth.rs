@@ -1,4 +1,5 @@
-//! The smooth ground: heights of cells of half the width, their means kept, with the next octaves of noise.
+//! The smooth terrain: elevations of cells of half the width, with the coarse means preserved, and the next octaves
+//! of noise.
 
 use multiversion::multiversion;
 
@@ -11,21 +12,22 @@ use thalweg_core::{Cell, CellRect, Height};
 use thalweg_flow::D8;
 use thalweg_noise::gradient::noise;
 
-/// What each coarse cell's halves along an axis stand over its mean, from the two cells on each side: average interpolation of fifth
-/// order (Donoho 1993, "Smooth wavelet decompositions with blocky coefficient kernels"), of which the limit has a smooth slope.
+/// Returns by how much the second half of a coarse cell along an axis is above its mean (the first half is as far
+/// below), from the two cells on each side: average interpolation of fifth order (Donoho 1993, "Smooth wavelet
+/// decompositions with blocky coefficient kernels"), whose limit has a continuous slope.
 #[inline(always)]
 fn half(a: [i64; 5]) -> i64 {
     (22 * (a[3] - a[1]) - 3 * (a[4] - a[0])) >> 7
 }
 
-/// The heights of coarse cells, looked up anywhere: beyond the world the ground goes on as it comes.
+/// Elevations of coarse cells at any position: beyond the world the terrain is extrapolated by point reflection.
 struct Coarse<'a> {
     window: &'a LocalWindow,
     world: CellRect<i64>,
 }
 
 impl Coarse<'_> {
-    /// Index of a row or column, and of the one to mirror it at, if it lies beyond the world.
+    /// Returns the index of a row or column, and the index at which to mirror it if it is beyond the world.
     fn place(&self, x: i64, axis: usize) -> (usize, Option<usize>) {
         let [first, last] = [self.world.start[axis], self.world.end[axis] - 1];
         let local = |x: i64| (x.clamp(first, last) - self.window.rect.start[axis]) as usize;
@@ -46,15 +48,15 @@ impl Coarse<'_> {
     }
 }
 
-/// What the smooth ground is made into: heights in units, slopes (rise over run), and slopes in balance ([`Balance`]).
+/// The outputs of the smoothing: elevations in units, slopes (rise over run), and slopes in balance ([`Balance`]).
 pub(super) struct Smooth<'a> {
     pub ground: &'a mut Plane<i32>,
     pub slope: &'a mut Plane<f32>,
     pub balance: &'a mut Plane<f32>,
 }
 
-/// The smooth ground of the fine cells of coarse `rect` into planes that begin at fine cell `origin`. It needs heights and receivers
-/// two coarse cells beyond.
+/// Computes the smooth terrain of the fine cells of the coarse rectangle `rect`, into planes that begin at fine cell
+/// `origin`. It needs elevations and receivers two coarse cells beyond.
 pub(super) fn smooth(
     window: &LocalWindow,
     world: CellRect<i64>,
@@ -67,7 +69,7 @@ pub(super) fn smooth(
     let coarse = Coarse { window, world };
     let count = rect.size()[1];
     let cols: Vec<_> = (rect.start[1] - 2..rect.end[1] + 2).map(|j| coarse.place(j, 1)).collect();
-    // Five rows, rolling, and the same split along the row.
+    // A rolling window of five coarse rows, and the same rows split in halves along the row.
     let mut rows: Vec<Vec<i64>> = vec![vec![0; count + 4]; 5];
     let mut split: Vec<Vec<i64>> = vec![vec![0; 2 * count]; 5];
     let mut steep: Vec<Vec<f32>> = vec![vec![0.0; count + 2]; 3];
@@ -112,7 +114,8 @@ pub(super) fn smooth(
     }
 }
 
-/// A fine row between a coarse row and the one that it is nearer to, which have a cell more on each side.
+/// Interpolates a fine row between its coarse row and the one to which it is nearer; both have one more cell on each
+/// side.
 fn between([own, beside]: [&[f32]; 2], out: &mut [f32]) {
     for (j, pair) in out.chunks_exact_mut(2).enumerate() {
         let near = |j: usize| 0.75 * own[j] + 0.25 * beside[j];
@@ -121,11 +124,12 @@ fn between([own, beside]: [&[f32]; 2], out: &mut [f32]) {
     }
 }
 
-/// The slope that uplift and rivers' cuts tend to on small catchments, by what the coarse cells show of their balance: S·A^m is the
-/// same along a river and on the hills beside it (Flint 1974, doi:10.1029/WR010i005p00969), so that gentle ground along a large river says as much
-/// of it as a steep hill.
+/// The slope towards which uplift and incision tend at small drainage areas, derived from the balance that the coarse
+/// cells show: S·A^m is the same along a river and on the hills next to it (Flint 1974, doi:10.1029/WR010i005p00969),
+/// so gentle terrain along a large river is as informative as a steep hill.
 pub(super) struct Balance {
-    /// Width of a coarse cell in metres, the exponent m, the catchment in m² of which the slope is meant, and the steepest.
+    /// Width of a coarse cell in metres, the exponent m, the drainage area in m² to which the slope refers, and the
+    /// steepest slope.
     pub width: f32,
     pub exponent: f32,
     pub area: f32,
@@ -134,7 +138,8 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    /// Of coarse cells from `row` and `col` on, which may lie a cell beyond the world, and of their `slopes`.
+    /// Computes a row of coarse cells from `row` and `col` on, which may be one cell beyond the world, from their
+    /// `slopes`.
     fn row(&self, window: &LocalWindow, world: CellRect<i64>, [row, col]: [i64; 2], slopes: &[f32], out: &mut [f32]) {
         let place =
             |x: i64, axis: usize| (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize;
@@ -157,8 +162,8 @@ impl Balance {
     }
 }
 
-/// Slopes of a row from the falls to its four neighbours: the root of their mean square along each axis, which is that of the flanks on a
-/// crest, too. Rows have two cells more on each side, slopes one.
+/// Computes the slopes of a row from the falls to the four neighbours: the root mean square along each axis, which is
+/// the slope of the flanks also on a crest. Rows have two more cells on each side, slopes one.
 fn slopes(rows: [&Vec<i64>; 3], width: f32, out: &mut [f32]) {
     let scale = 0.5 / (width * UNITS_F32);
     for (j, out) in out.iter_mut().enumerate() {
@@ -169,7 +174,8 @@ fn slopes(rows: [&Vec<i64>; 3], width: f32, out: &mut [f32]) {
     }
 }
 
-/// Adds noise with wavelengths of four and two cells to a row that begins at world column `col`: `amplitude` times the slope.
+/// Adds noise with wavelengths of four and two cells, with an amplitude of `amplitude` times the slope, to a row that
+/// begins at world column `col`.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(super) fn roughen(ground: &mut [i32], slope: &[f32], row: i64, col: i64, amplitude: f32, seed: u32) {
     // Lattice points are counted in 32 bits that wrap, so that no seam shows, however far from the origin.

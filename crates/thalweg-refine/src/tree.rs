@@ -1,14 +1,15 @@
-//! Catchments of hills, counted in cells up the tree, to the most that a hill may have.
+//! Drainage areas of hills, counted in cells up the tree, to the largest that a hill may have.
 
 use multiversion::multiversion;
 
 use crate::plane::{Part, Plane, put, take};
 
-/// Columns that are counted together.
+/// The number of columns that are counted together.
 const BYTES: usize = 64;
 
-/// One sweep: each cell counts itself and what its donors had counted, `most` at most. After `most` sweeps from 1 it is the number of
-/// cells upstream, or `most`: as many sweeps see a chain as it is long, and a longer one has more.
+/// Runs one sweep: each cell counts itself and the counts of its donors, up to `most`. After `most` sweeps that begin
+/// with 1, the result is the number of cells upstream, or `most`: a chain of k cells takes k sweeps to count, and one
+/// longer than `most` reaches the limit.
 pub(super) fn sweep(from: &Plane<u8>, codes: &Plane<u8>, most: u8, part: &Part, to: &mut Plane<u8>) {
     let cols = &part.cols;
     for i in part.rows.clone() {

@@ -1,4 +1,4 @@
-//! Water over hills: catchments by multiple flow, in cells.
+//! Water over hills: drainage areas by multiple flow, in cells.
 
 use multiversion::multiversion;
 
@@ -7,8 +7,9 @@ use crate::plane::{LANES, Part, Plane, put, take};
 use thalweg_core::base::cast;
 use thalweg_flow::OUT;
 
-/// What each cell gives to its eight neighbours, in 255ths of its water: shares as the falls are, times the widths of the sides
-/// they pass (Quinn et al. 1991, doi:10.1002/hyp.3360050106). Rivers, the sea and outlets give nothing.
+/// Computes the shares of its water that each cell passes to its eight neighbours, in 255ths: proportional to the
+/// falls, times the widths of the sides that they cross (Quinn et al. 1991, doi:10.1002/hyp.3360050106). Rivers, the
+/// sea and outlets pass on nothing.
 pub(super) fn shares(ground: &Plane<i32>, flags: &Plane<u8>, codes: &Plane<u8>, part: &Part, out: &mut [Plane<u8>; 8]) {
     let cols = &part.cols;
     for i in part.rows.clone() {
@@ -47,11 +48,11 @@ fn spread(here: &[i32], near: [&[i32]; 8], flags: &[u8], codes: &[u8], out: [&mu
     }
 }
 
-/// One sweep: each cell has itself and what its neighbours give of what they had.
+/// Runs one sweep: each cell receives 1 for itself and its neighbours' shares of what they had before.
 pub(super) fn sweep(from: &Plane<f32>, shares: &[Plane<u8>; 8], part: &Part, to: &mut Plane<f32>) {
     let cols = &part.cols;
     for i in part.rows.clone() {
-        // Neighbour k gives in the direction opposite to k.
+        // Neighbour k passes water in the direction opposite to k.
         let of = |k: usize| shares[k ^ 4].beside(k, i, cols);
         let given = [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)];
         gather(from.around(i, cols), given, to.span_mut(i, cols));

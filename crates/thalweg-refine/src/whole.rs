@@ -11,20 +11,23 @@ use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
 use thalweg_flow::{FlowGraph, Land, Neighbourhood, OUT, accumulate, downstream};
 use thalweg_noise::gradient::mix;
 
-/// What a cell of a filled depression stands over the one that it drains to, at least, on level 0, in units: 4 mm. Levels
-/// share it out; when no unit is left, level ground drains by its tree alone.
+/// The least height of a cell of a filled depression above its receiver on level 0, in units: 4 mm. Finer levels
+/// divide it; when no unit is left, level terrain drains by its tree alone.
 const TILT: i32 = 256;
 
-/// Rounds after which lakes that still rise are none: two that touch each other's ways out would lift one another for ever.
+/// Number of rounds after which lakes whose level still rises are filled instead: two lakes that touch each other's
+/// outlet paths would raise one another for ever.
 const ROUNDS: u32 = 32;
 
 impl LocalWindow {
-    /// Level 0 of a world: a whole terrain with its drainage. Hollows [`LEAST_LAKE_DEPTH`](crate::LEAST_LAKE_DEPTH) metres deep and
-    /// more, through which [`LAKE_CATCHMENT`] cells and more drain, are lakes, full to the outlet; others are filled and tilted to theirs.
+    /// Computes level 0 of a world: a whole terrain with its drainage. Depressions at least
+    /// [`LEAST_LAKE_DEPTH`](crate::LEAST_LAKE_DEPTH) metres deep, through which at least [`LAKE_CATCHMENT`] cells
+    /// drain, are lakes, full to the outlet; others are filled and tilted towards theirs.
     ///
     /// # Errors
-    /// When the terrain is a part of its world, looped, or has cells without data; when its grid is refused by
-    /// [`Grid::check`](thalweg_core::terrain::grid::Grid::check), or its ground is not of the grid's size.
+    /// Returns an error if the terrain is a part of its world, is looped, or has cells without data; if its grid is
+    /// refused by [`Grid::check`](thalweg_core::terrain::grid::Grid::check), or its ground does not have the grid's
+    /// size.
     pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
         let (frame, land) = land(terrain)?;
         let drainage = FlowGraph::new(&land);
@@ -32,9 +35,10 @@ impl LocalWindow {
         Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
     }
 
-    /// [`LocalWindow::of`] a terrain that is laid over its cells with shifts of half a cell that wander from place to place. Rivers of a global
-    /// solution run in eight directions for several cells, and finer levels keep them in their cells: after this they run in all. Sand, where the
-    /// rules speak of it, stays as it lies: it has no rivers, and its smooth slopes would come out dented.
+    /// Returns [`LocalWindow::of`] for a terrain that is domain-warped first, with smooth displacements of about half
+    /// a cell. Rivers of a global solution keep one of eight directions for several cells, and finer levels keep them
+    /// in their cells: after the warp they run in all directions. Sand, if the rules have it, is not displaced: it
+    /// has no rivers, and its smooth slopes would become dented.
     ///
     /// # Errors
     /// As [`LocalWindow::of`].
@@ -52,6 +56,8 @@ impl LocalWindow {
     fn drained(frame: Frame, land: &Land<'_>, drainage: FlowGraph) -> Self {
         let (filled, mut directions) = drainage.into_parts();
         draw(&filled, &mut directions);
+        // Lakes are found on the filled terrain; finding them may redirect cells, so drainage areas are counted again
+        // after that.
         let cells = accumulate::count_upstream_cells(&directions);
         let (mut id, mut found) = find(land.ground, &filled, &mut directions, &cells);
         let order = accumulate::upstream_order(&directions);
@@ -62,7 +68,7 @@ impl LocalWindow {
             match world.tilt(&id, &mut found) {
                 Ok(surface) => break surface,
                 Err(rising) => {
-                    // They are filled. Numbers of the others stay.
+                    // These lakes are filled instead. The numbers of the others stay.
                     id.as_mut_slice().iter_mut().filter(|id| rising.contains(id)).for_each(|id| *id = 0);
                 }
             }
@@ -70,6 +76,7 @@ impl LocalWindow {
         let wet = id.as_slice().iter().any(|id| *id != 0);
         let of = |k: usize| id.as_slice()[k].checked_sub(1).map(|number| Height(found[number as usize].level));
         let cols = filled.cols();
+        // Under a lake the ground is its bed; elsewhere it is the tilted surface.
         let ground = Field::generate(filled.size(), |i, j| match of(i * cols + j) {
             Some(level) => land.ground[(i, j)].min(level),
             None => surface[(i, j)],
@@ -80,12 +87,12 @@ impl LocalWindow {
     }
 }
 
-/// What lies loose on a terrain, if anything does.
+/// Returns a terrain's sediment thickness, if there is any sediment.
 fn lying(terrain: &Terrain) -> Option<&Field<Height>> {
     terrain.loose.as_ref().filter(|loose| loose.as_slice().iter().any(|thick| thick.0 > 0))
 }
 
-/// A terrain's land, if it can be a level 0.
+/// Returns a terrain's land, if it can be a level 0.
 fn land(terrain: &Terrain) -> Result<(Frame, Land<'_>)> {
     let frame = Frame::of(&terrain.grid)?;
     if terrain.nodata.is_some() {
@@ -96,7 +103,7 @@ fn land(terrain: &Terrain) -> Result<(Frame, Land<'_>)> {
     Ok((frame, land))
 }
 
-/// Where a neighbour is lower, draws the receiver from the two beside the steepest way down.
+/// Draws the receiver from the two neighbours next to the steepest descent, where a neighbour is lower.
 fn draw(filled: &Field<Height>, directions: &mut Field<u8>) {
     let size = filled.size();
     directions.par_rows_mut().for_each(|(i, row)| {
@@ -122,8 +129,9 @@ struct Tilted<'a> {
 }
 
 impl Tilted<'_> {
-    /// The surface, tilted to the outlets, over lakes and beside them as high as it must be ([`beds::clearance`]); lakes rise as far as their
-    /// outlets do. Else the numbers of the lakes that would rise for ever.
+    /// Returns the surface, tilted towards the outlets, and raised above and next to lakes as far as necessary
+    /// ([`beds::clearance`]); lakes rise as far as their outlets do. If that does not end, returns the numbers of the
+    /// lakes that would rise for ever.
     fn tilt(&self, id: &Field<u32>, found: &mut [Found]) -> std::result::Result<Field<Height>, Vec<u32>> {
         let cols = self.filled.cols();
         let lake = |k: usize| id.as_slice()[k].checked_sub(1).map(|number| number as usize);
@@ -135,6 +143,7 @@ impl Tilted<'_> {
         let mut rising = Vec::new();
         for _ in 0..ROUNDS {
             rising.clear();
+            // Receivers come before their donors, so a cell is placed on the final surface of the cell below it.
             for k in self.order.iter().rev().map(|k| *k as usize) {
                 let next = downstream(k, self.directions.as_slice()[k], cols);
                 let mut height = surface.as_slice()[k].0;

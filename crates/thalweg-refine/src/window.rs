@@ -1,4 +1,5 @@
-//! [`Frame`]: the world at all its levels. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
+//! [`Frame`]: the geometry of a world at all its levels. [`LocalWindow`]: elevation, receivers and drainage areas of
+//! a rectangle of cells.
 
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::terrain::LakeRaster;
@@ -6,33 +7,35 @@ use thalweg_core::terrain::grid::{Edges, SIDES};
 use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result, Size};
 use thalweg_flow::{D8, OUT};
 
-/// The narrowest cell that a level may have, in metres: there a slope of 1 in 65 is one unit of height (1/65 536 m) from cell to cell.
+/// The narrowest cell that a level may have, in metres. At this width a slope of 1 in 65 is one unit of height (1/65
+/// 536 m) from cell to cell.
 pub const NARROWEST: f64 = 1e-3;
 
-/// The most cells that a window may have: 2²⁸, which take some 12 GiB while they are made.
+/// The most cells that a window may have: 2²⁸, which take some 12 GiB while they are computed.
 pub const MOST_CELLS: u64 = 1 << 28;
 
-/// A world at all its levels: level 0 is solved whole, a cell of level L is 2⁻ᴸ of its cell wide.
+/// The geometry of a world at all its levels: level 0 is solved as a whole, and a cell of level L is 2⁻ᴸ times as
+/// wide as a cell of level 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// World row and column of level 0's first cell. World metres count from the corner of cell (0, 0): the first of a terrain, the one in
-    /// the middle of a world that has no end in sight.
+    /// World row and column of level 0's first cell. World metres are measured from the corner of cell (0, 0): the
+    /// first cell of a terrain, or the cell in the middle of a world without practical bounds.
     pub first: Cell<i64>,
-    /// Rows and columns of level 0. They may be more than any memory holds.
+    /// Rows and columns of level 0. There may be more of them than fit into any memory.
     pub cells: Size,
     /// Width of level 0's cells in metres.
     pub cell: f64,
-    /// North, east, south, west: over open sides water leaves.
+    /// The edges in the order north, east, south, west. Water leaves over open ones.
     pub edges: Edges,
-    /// Ground that is not higher is sea; `None` where there is no sea.
+    /// The sea level: cells at or below it are sea. `None` if there is no sea.
     pub sea: Option<Height>,
 }
 
 impl Frame {
-    /// The frame of a world whose level 0 has this grid.
+    /// Returns the frame of a world whose level 0 has this grid.
     ///
     /// # Errors
-    /// When the grid is only a part of its world, looped, or refused by [`Grid::check`].
+    /// Returns an error if the grid is only a part of its world, is looped, or is refused by [`Grid::check`].
     pub fn of(grid: &Grid) -> Result<Self> {
         grid.check()?;
         if grid.size != grid.world {
@@ -49,12 +52,12 @@ impl Frame {
         Ok(Self { first: Cell::new(0, 0), cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
     }
 
-    /// The finest level that it has, and what bounds it, in words.
+    /// Returns the finest level that the world has, and the limit that determines it, in words.
     fn finest(&self) -> (u32, String) {
         let narrowest = (0..64).take_while(|level| self.width(level + 1) >= NARROWEST).count() as u32;
         let CellRect { start, end } = self.world(0);
         let farthest = [start.row, start.col, end.row, end.col].into_iter().map(i64::unsigned_abs).max().unwrap_or(0);
-        // Rows are counted up to 2⁶⁰: twice as many, and what lies beyond a window's margin, are still whole numbers.
+        // Rows and columns may go up to 2⁶⁰: twice as many, and those of a window's margin, still fit into an `i64`.
         let counted = (farthest | 1).leading_zeros().saturating_sub(4);
         if counted < narrowest {
             return (counted, "rows and columns from -2^60 to 2^60".into());
@@ -62,10 +65,10 @@ impl Frame {
         (narrowest, format!("cells of {NARROWEST} m, which heights of 1/65536 m can still resolve"))
     }
 
-    /// Refuses a level whose cells are too narrow, or too many to be counted.
+    /// Checks that a level's cells are not too narrow, and not too many to be counted.
     ///
     /// # Errors
-    /// When they are narrower than [`NARROWEST`], or lie farther than 2⁶⁰ rows or columns from the origin.
+    /// Returns an error if they are narrower than [`NARROWEST`], or farther than 2⁶⁰ rows or columns from the origin.
     pub fn check(&self, level: u32) -> Result<()> {
         let (finest, limit) = self.finest();
         if level > finest {
@@ -74,36 +77,37 @@ impl Frame {
         Ok(())
     }
 
-    /// Width of a level's cells in metres.
+    /// Returns the width of a level's cells in metres.
     pub fn width(&self, level: u32) -> f64 {
         self.cell / libm::exp2(f64::from(level))
     }
 
-    /// All cells of a level.
+    /// Returns the rectangle of all cells of a level.
     pub fn world(&self, level: u32) -> CellRect<i64> {
-        // More than can be counted are never worked on: [`Frame::check`] refuses such a level.
+        // The rectangle saturates: levels with more cells than can be counted are refused by [`Frame::check`] and
+        // never computed.
         let scaled = |n: i64| (i128::from(n) << level.min(63)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let CellRect { start, end } = CellRect::new(self.first, self.cells);
         CellRect::from_corners(start.map(scaled), end.map(scaled))
     }
 
-    /// Returns true if water leaves the world at a world cell of a level, over an open edge.
+    /// Returns true if water leaves the world over an open edge at this world cell of a level.
     pub fn is_rim(&self, level: u32, cell: Cell<i64>) -> bool {
         let CellRect { start: Cell { row: north, col: west }, end: Cell { row: south, col: east } } = self.world(level);
         let at = [cell.row == north, cell.col == east - 1, cell.row == south - 1, cell.col == west];
         at.into_iter().zip(self.edges).any(|(at, edge)| at && edge == Edge::Open)
     }
 
-    /// The sea's level in units; under all ground where there is none.
+    /// Returns the sea level in units; if there is no sea, a value below all terrain.
     pub(super) fn sea_units(&self) -> i32 {
         self.sea.map_or(i32::MIN + 1, |sea| sea.0)
     }
 }
 
-/// Refuses a rectangle of a level that is empty, not inside `world`, or of more than [`MOST_CELLS`] cells.
+/// Checks that a rectangle of a level is not empty, is inside `world`, and has at most [`MOST_CELLS`] cells.
 ///
 /// # Errors
-/// When it is one of these, naming its rows and columns.
+/// Returns an error that names its rows and columns otherwise.
 pub fn check_window(rect: CellRect<i64>, world: CellRect<i64>) -> Result<()> {
     rect.check("window", world)?;
     if (rect.rows() as u64).checked_mul(rect.cols() as u64).is_none_or(|cells| cells > MOST_CELLS) {
@@ -112,37 +116,40 @@ pub fn check_window(rect: CellRect<i64>, world: CellRect<i64>) -> Result<()> {
     Ok(())
 }
 
-/// A rectangle of a level: its ground, where each cell drains to, and what drains through it.
+/// A rectangle of a level: elevation, receivers and drainage areas.
 ///
-/// Two things hold ([`LocalWindow::check`] tries what of them a window alone can show). I1: a cell's receiver is not higher than it (of a
-/// lake its level counts), and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of
-/// `area ≥ N · cell²` drain to such cells, for any N.
+/// Two invariants hold ([`LocalWindow::check`] tests what a window alone can show of them). I1: a cell's receiver is
+/// not higher than the cell (for a lake, its level counts), and following receivers never returns to the cell. I2: on
+/// land, drainage areas never decrease downstream, so that cells of `area ≥ N · cell²` drain to such cells, for any
+/// N.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalWindow {
     /// The level: 0 is the coarsest.
     pub level: u32,
-    /// Which world cells of that level. All layers are of its size.
+    /// The rectangle in world cells of that level. All layers have its size.
     pub rect: CellRect<i64>,
-    /// For each cell the elevation of the ground, under a lake of its bed.
+    /// The elevation of the ground of each cell; under a lake, that of its bed.
     pub ground: Field<Height>,
-    /// For each cell the neighbour it drains to, 0 to 7 (see [`thalweg_flow`]), or [`OUT`].
+    /// The direction of the neighbour to which each cell drains, 0 to 7 (see [`thalweg_flow`]), or [`OUT`].
     pub receivers: Field<u8>,
-    /// For each cell the catchment in m². Whole numbers of cells as they are counted, then carried: nothing is summed twice.
+    /// The drainage area of each cell in m². It is counted as a whole number of cells and then carried to finer
+    /// levels: nothing is summed twice.
     pub area: Field<f32>,
-    /// Lakes over its cells; `None` where there is none.
+    /// The lakes over the cells; `None` if there are none.
     pub lakes: Option<LakeRaster>,
-    /// For each cell how thick what lies loose is, in its ground: level 0's, and carried to finer ones where their rules speak of sand
-    /// ([`Rules::sand`](crate::Rules::sand)). `None` where there is none.
+    /// The thickness of the sediment in each cell, as the upper part of its ground. Level 0 has it, and it is carried
+    /// to finer levels if their rules have sand ([`Rules::sand`](crate::Rules::sand)). `None` if there is none.
     pub loose: Option<Field<Height>>,
 }
 
 impl LocalWindow {
-    /// Number of rows and of columns.
+    /// Returns the numbers of rows and columns.
     pub fn size(&self) -> Size {
         self.rect.size()
     }
 
-    /// The lake over a cell (row, column of the window): its number, 1 and more, and its level. `None` where there is none.
+    /// Returns the lake over a cell (row, column of the window): its number, 1 or more, and its level. `None` if
+    /// there is none.
     #[inline]
     pub fn lake(&self, at: (usize, usize)) -> Option<(u32, Height)> {
         let lakes = self.lakes.as_ref()?;
@@ -150,13 +157,15 @@ impl LocalWindow {
         (id != 0).then(|| (id, lakes.level[at]))
     }
 
-    /// Height of the ground of a cell (row, column of the window), or of the lake over it; the sea is not looked at.
+    /// Returns the elevation of a cell's ground (row, column of the window), or that of the lake over it. The sea is
+    /// not considered.
     #[inline]
     pub fn surface(&self, at: (usize, usize)) -> Height {
         self.lake(at).map_or(self.ground[at], |(_, level)| level)
     }
 
-    /// Mean discharge of each cell in m³/s where land yields `runoff` metres of water a year; 0 in the sea of that world.
+    /// Returns the mean discharge of each cell in m³/s if land yields `runoff` metres of water a year; 0 in the sea
+    /// of this world.
     pub fn discharge(&self, frame: &Frame, runoff: f64) -> Field<f32> {
         let yields = (runoff / YEAR) as f32;
         Field::generate(self.size(), |i, j| {
@@ -165,10 +174,10 @@ impl LocalWindow {
         })
     }
 
-    /// A part of it: `rect` is in world cells of its level.
+    /// Returns a part of the window: `rect` is in world cells of its level.
     ///
     /// # Errors
-    /// When the rectangle is empty or not inside.
+    /// Returns an error if the rectangle is empty or not inside the window.
     pub fn part(&self, rect: CellRect<i64>) -> Result<Self> {
         check_window(rect, self.rect)?;
         let start = Cell::from_axes(|axis| (rect.start[axis] - self.rect.start[axis]) as usize);
@@ -184,12 +193,13 @@ impl LocalWindow {
         })
     }
 
-    /// Refuses a window that no level can have.
+    /// Checks that a level can have this window.
     ///
     /// # Errors
-    /// When the level is too fine ([`Frame::check`]), the rectangle not one of the world, or a layer not of the rectangle's size. Naming
-    /// the cell: when a height is outside the accepted ones, a lake lower than its bed, a receiver not 0 to 8, out of the world or uphill,
-    /// a catchment not above 0, or smaller than that of a cell that drains there.
+    /// Returns an error if the level is too fine ([`Frame::check`]), the rectangle is not one of the world, or a
+    /// layer does not have the rectangle's size. Returns an error that names the cell if an elevation is outside the
+    /// accepted range, a lake is lower than its bed, a receiver is not 0 to 8, outside the world or uphill, or if a
+    /// drainage area is not above 0, or is larger than that of the receiver.
     pub fn check(&self, frame: &Frame) -> Result<()> {
         frame.check(self.level)?;
         let world = frame.world(self.level);
@@ -247,7 +257,7 @@ impl LocalWindow {
         Ok(())
     }
 
-    /// Refuses layers that are not of the rectangle's size.
+    /// Checks that all layers have the rectangle's size.
     pub(super) fn check_sizes(&self) -> Result<()> {
         let size = self.size();
         let layers = [

@@ -1,12 +1,12 @@
-//! Maps and views, meshes, textures, measures and other products of a terrain, as values in memory.
+//! Maps and views, meshes, textures, measurements and other products of a terrain, as values in memory.
 //!
 //! ```
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
-//! use thalweg_render::pictures::shade::{ShadeOptions, shade};
+//! use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 //!
 //! let heights: Vec<f32> = (0..64 * 64).map(|k| (k / 64) as f32).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
-//! let png = shade(&terrain, &ShadeOptions::default())?.png();
+//! let png = draw_map(&terrain, &ShadeOptions::default())?.png();
 //! assert!(png.is_ok());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```

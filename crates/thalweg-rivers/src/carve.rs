@@ -1,4 +1,4 @@
-//! Cutting a network into the ground.
+//! Carves a network into the ground.
 
 use crate::drawn::Hidden;
 use crate::network::Network;
@@ -6,41 +6,45 @@ use crate::{Design, Site, drawn, hollows, levee, level, ribbon, valley, way};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height};
 
-/// Metres by which dry places on a river's way through a lake are dug under its level.
+/// Depth in metres below a lake's level to which dry cells on a river's path through the lake are lowered.
 const SHALLOWS: f64 = 0.5;
 
-/// How often the land is drained and the rivers' levels set anew by what that cut.
+/// Maximum number of iterations in which the land is drained and the rivers' levels are adapted to the cuts.
 const TURNS: usize = 9;
 
-/// In how many of these turns way is made for lines that lie under the ground as it is drawn.
+/// Number of these iterations in which ground that hides a line is lowered.
 const SHOWN: usize = 6;
 
-/// Ground with its rivers: fields of the terrain's size.
+/// Ground with carved rivers. All fields have the terrain's size.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Carved {
-    /// The ground; nowhere higher than it was, but on levees.
+    /// The ground; nowhere higher than before, except on levees.
     pub ground: Field<Height>,
-    /// Depth of the water of rivers and lakes, 0 where there is none: ground and depth together are its level.
+    /// The depth of the water in rivers and lakes, 0 where there is none. Ground plus depth is the water level.
     pub water: Field<Height>,
-    /// For each cell one more than the index in [`Network::rivers`] of the run whose water it is; 0 elsewhere.
+    /// For each cell, one more than the index in [`Network::rivers`] of the run whose water covers it; 0 elsewhere.
     pub river: Field<u32>,
-    /// How much of each cell is water, 0 to 1: rivers narrower than a cell cover a part of it.
+    /// The share of each cell that is water, 0 to 1. Rivers narrower than a cell cover a part of it.
     pub share: Field<f32>,
 }
 
-/// Cuts a site's network into its ground, sets the levels of its vertices, and adds to its lakes those of hollows off the rivers.
+/// Carves a site's network into its ground, sets the levels of its vertices, and adds lakes in depressions away from
+/// the rivers.
 ///
-/// First floodplains and banks are laid (`valley.rs`), from levels that the untouched ground gives; then levels are set over that
-/// ground, so that banks stand over the water, and beds are cut: each cell that a line passes has the levels of the lowest vertex in
-/// it, and beside it the bed rises to the water's level at half a width as a parabola does.
+/// Floodplains and banks come first (`valley.rs`), based on levels from the original ground. Levels are then set on
+/// the lowered ground, so that banks are above the water, and beds are cut. Each cell that a line passes has the
+/// levels of the lowest vertex in it; away from the line the bed rises as a parabola to the water level at half a
+/// width.
 ///
-/// What the land still holds back is let go by channels (`hollows.rs`). Where one of them lies lower than a river or cuts its bank,
-/// the river's levels follow, and so they do where another's line would lead up, or lie under the ground as it is drawn between the
-/// middles of cells (`drawn.rs`); all is done again until nothing is held back or hidden. Hollows that are deep enough are lakes. Levees
-/// are last.
+/// Remaining depressions of the land are drained by channels (`hollows.rs`). Where such a channel is lower than a
+/// river or cuts its bank, the river's levels follow. They are lowered as well where another river's line would lead
+/// upwards, or would be under the ground as it is drawn between cell centres (`drawn.rs`). All of this is repeated
+/// until nothing is dammed or hidden, or the iteration limit is reached. Depressions that are deep enough become
+/// lakes. Levees are raised last.
 pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let numbers = level::channels(site, network);
+    // Dry cells on rivers' paths through lakes are lowered below the lakes' levels.
     let mut land = site.land.ground.clone();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
@@ -49,6 +53,7 @@ pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> 
             *height = Height(level.0 - (SHALLOWS * UNITS) as i32).max(Height::MIN).min(*height);
         }
     }
+    // Cut valleys from the levels on the original ground.
     let mut caps = way::Caps::new();
     level::set(site, design, network, &land, (&numbers, &caps));
     valley::cut(site, design, network, &numbers, &mut land);
@@ -56,6 +61,8 @@ pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> 
     let holds = |k: usize| {
         if site.is_barred(k) || site.is_void(k) { Height::MAX } else { level::rim(&rims, k) }
     };
+    // Set levels and cut beds. Then lower whatever lets a line rise, hides it, or dams water, and repeat until
+    // nothing changes.
     let mut turn = 0;
     let (mut ground, levels) = loop {
         level::set(site, design, network, &land, (&numbers, &caps));
@@ -71,6 +78,7 @@ pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> 
         if (rises.is_empty() && hidden.is_empty() && cuts.is_empty()) || turn > TURNS {
             break (ground, levels);
         }
+        // Turn the findings into limits for levels (in river cells) and into lower ground (elsewhere).
         for (k, above) in rises {
             let known = caps.entry(k).or_insert(above);
             *known = [known[0].min(above[0]), known[1].min(above[1])];
@@ -106,12 +114,14 @@ pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> 
     Carved { ground, water, river: numbers, share }
 }
 
-/// The ground with beds cut into it, and the level of the water in each cell of a river.
+/// Returns the ground with beds cut into it, and the water level in each river cell.
 fn beds(network: &Network, numbers: &Field<u32>, land: &Field<Height>) -> (Field<Height>, Field<Height>) {
     let cols = network.size[1];
     let mut ground = land.clone();
     let mut levels = Field::new(network.size, Height::ZERO);
     let mut near = Field::new(network.size, f32::INFINITY);
+    // The cells of the line itself have one bed level each. They are marked as nearest (−1), so that the
+    // cross-section below does not change them.
     for river in &network.rivers {
         for (k, vertex) in river.cells() {
             let [surface, bed] = river.vertices[vertex].pool;
@@ -123,6 +133,7 @@ fn beds(network: &Network, numbers: &Field<u32>, land: &Field<Height>) -> (Field
             ground[k] = ground[k].min(last.bed);
         }
     }
+    // All other water cells: the bed follows a parabola across the river, based on the nearest segment.
     for (number, river) in network.rivers.iter().enumerate() {
         for station in river.stations() {
             let [surface, bed] = river.vertices[station.last].pool;

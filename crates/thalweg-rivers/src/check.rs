@@ -1,4 +1,4 @@
-//! What must hold of a network as it was written, checked from nothing but what is in the files.
+//! Checks a written river network using only the contents of its files.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,16 +8,16 @@ use crate::tree::around;
 use thalweg_core::terrain::Lake;
 use thalweg_core::{Cell, Field};
 
-/// All that was written. Fields are of the grid's size.
+/// The contents of all files. Fields have the grid's size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RiverFiles {
     /// Side of a cell in metres.
     pub cell: f64,
     /// Sea level in metres; `None` without a sea.
     pub sea: Option<f64>,
-    /// Cells (row, column) that were given as mouths.
+    /// The cells (row, column) that were given as mouths.
     pub mouths: Vec<Cell>,
-    /// The corrected ground in metres.
+    /// The corrected elevation in metres.
     pub ground: Field<f64>,
     /// True where there is data.
     pub known: Field<bool>,
@@ -25,9 +25,9 @@ pub struct RiverFiles {
     pub river: Field<u32>,
     /// Paths of runs: one more than the run's index; 0 elsewhere.
     pub path: Field<u32>,
-    /// Lakes by number; 0 elsewhere.
+    /// Numbers of lakes; 0 elsewhere.
     pub lake: Field<u32>,
-    /// Level of the water in metres; where there is none, a number that says nothing.
+    /// Level of the water in metres; meaningless where there is no water.
     pub surface: Field<f64>,
     /// The reaches.
     pub reaches: Vec<RiverReach>,
@@ -35,19 +35,19 @@ pub struct RiverFiles {
     pub lakes: Vec<Lake>,
 }
 
-/// One check and how it went.
+/// One check and its result.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Check {
-    /// What was checked.
+    /// The property that was checked.
     pub name: &'static str,
-    /// How many things there were to check.
+    /// The number of items that were checked.
     pub count: usize,
-    /// Of how many of them it holds.
+    /// The number of items that passed.
     pub good: usize,
-    /// The first that it does not hold of, in words; `None` if it holds of all.
+    /// A description of the first item that failed; `None` if all passed.
     pub first: Option<String>,
-    /// Of how many per cent it is to hold at least, 0 to 100.
+    /// The least percentage of items that must pass, 0 to 100.
     pub least: f64,
 }
 
@@ -56,6 +56,7 @@ impl Check {
         Self { name, count: 0, good: 0, first: None, least: 100.0 }
     }
 
+    /// Counts one item; `what` describes it if it is the first that fails.
     pub(super) fn note(&mut self, holds: bool, what: impl FnOnce() -> String) {
         self.count += 1;
         self.good += usize::from(holds);
@@ -64,18 +65,18 @@ impl Check {
         }
     }
 
-    /// Whether it holds of as many as it is to.
+    /// Returns true if the required share of items passed.
     pub fn holds(&self) -> bool {
         self.good == self.count || (self.least < 100.0 && self.percent() >= self.least)
     }
 
-    /// Share of what it holds of, in per cent; 100 where there is nothing to check.
+    /// Returns the percentage of items that passed; 100 if there was nothing to check.
     pub fn percent(&self) -> f64 {
         if self.count == 0 { 100.0 } else { 100.0 * self.good as f64 / self.count as f64 }
     }
 }
 
-/// Runs every check, and gives one result to each.
+/// Runs every check and returns one result for each.
 pub fn check_river_files(files: &RiverFiles) -> Vec<Check> {
     let [rivers, land] = files.arrivals();
     vec![
@@ -94,10 +95,11 @@ pub fn check_river_files(files: &RiverFiles) -> Vec<Check> {
     ]
 }
 
-/// What a line does not do beyond the last digit, in metres.
+/// Tolerance of levels that differ only by rounding in the last digit, in metres.
 const CLOSE: f64 = 1e-9;
 
-/// By how much the distance of two places may be off, in cells, their coordinates being rounded to 1e-7 of one on either axis.
+/// Tolerance of the distance between two points, in cells: coordinates are rounded to 1e-7 of a cell along either
+/// axis.
 const ROUNDED: f64 = 3e-7;
 
 impl RiverFiles {
@@ -113,6 +115,7 @@ impl RiverFiles {
         self.sea.is_some_and(|sea| self.ground[at] <= sea)
     }
 
+    /// Checks that each reach leads, through downstream reaches and lakes, to an end that is where its type says.
     fn outlets(&self) -> Check {
         let mut check = Check::new("reaches an outlet");
         let by_id = self.by_id();
@@ -121,7 +124,7 @@ impl RiverFiles {
         for (k, reach) in self.reaches.iter().enumerate() {
             reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
         }
-        // What is known of a reach is known of all that lead to it: each is walked once.
+        // All reaches along a path have the same result, so each reach is visited once.
         let mut arrives: Vec<Option<bool>> = vec![None; self.reaches.len()];
         for first in 0..self.reaches.len() {
             let (mut k, mut way) = (first, Vec::new());
@@ -129,7 +132,7 @@ impl RiverFiles {
                 if let Some(known) = arrives[k] {
                     break known;
                 }
-                arrives[k] = Some(false); // a ring arrives nowhere
+                arrives[k] = Some(false); // a cycle never arrives
                 way.push(k);
                 let at = &self.reaches[k];
                 let Some(Cell { row: i, col: j }) = at.places.last().map(|place| self.cell(*place)) else {
@@ -162,7 +165,7 @@ impl RiverFiles {
         i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
     }
 
-    /// Whether a cell is at a mouth that was given or, where there is none and no sea, at the lowest ground.
+    /// Returns true if a cell is at a given mouth or, where there are no mouths and no sea, at the lowest ground.
     fn at_outlet(&self, [i, j]: [usize; 2], lowest: Option<f64>) -> bool {
         let [rows, cols] = self.ground.size();
         if !self.mouths.is_empty() {
@@ -173,13 +176,16 @@ impl RiverFiles {
         here.into_iter().any(low)
     }
 
-    /// The lowest ground, where water ends if it can leave nowhere; none where there are mouths or sea.
+    /// Returns the elevation of the lowest ground, where water collects if it has no outlet; `None` if there are
+    /// mouths or a sea.
     pub(super) fn sink(&self) -> Option<f64> {
         let cells = self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
         let lowest = cells.map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
         (self.mouths.is_empty() && self.sea.is_none_or(|sea| lowest > sea)).then_some(lowest)
     }
 
+    /// Checks that levels of water and bed never rise along reaches and into the next, and that the bed is below the
+    /// water.
     fn falls(&self) -> Check {
         let mut check = Check::new("water and bed never rise");
         let by_id = self.by_id();
@@ -201,9 +207,10 @@ impl RiverFiles {
         check
     }
 
+    /// Checks that no two segments of lines cross. Only segments that share a cell are compared.
     fn crossings(&self) -> Check {
         let mut check = Check::new("crosses no river");
-        // Stretches by the cells that they pass.
+        // Segments by the cells that they pass.
         let mut passed: HashMap<Cell<i64>, Vec<(usize, usize)>> = HashMap::new();
         for (k, reach) in self.reaches.iter().enumerate() {
             for (at, pair) in reach.places.windows(2).enumerate() {
@@ -233,6 +240,8 @@ impl RiverFiles {
         check
     }
 
+    /// Checks that discharge never decreases along a reach, and is conserved at confluences, at distributaries and in
+    /// lakes.
     fn sums(&self) -> Check {
         let mut check = Check::new("discharges sum where rivers meet");
         let by_id = self.by_id();
@@ -241,7 +250,7 @@ impl RiverFiles {
         let (mut into, mut out): (HashMap<u32, f64>, HashMap<u32, f64>) = Default::default();
         for reach in &self.reaches {
             reach.downstream.into_iter().for_each(|id| *above.entry(id).or_default() += reach.discharge[1]);
-            // What an arm takes does not go on.
+            // The discharge that an arm takes does not continue in the run.
             let parted = reach.parts_from.and_then(|id| by_id.get(&id)).and_then(|k| self.reaches[*k].downstream);
             parted.into_iter().for_each(|id| *above.entry(id).or_default() -= reach.discharge[0]);
             reach.lake_to.into_iter().for_each(|id| *into.entry(id).or_default() += reach.discharge[1]);
@@ -264,6 +273,7 @@ impl RiverFiles {
         check
     }
 
+    /// Checks that each lake has one level, and that no dry cell next to it is lower.
     fn lakes_level(&self) -> Check {
         let mut check = Check::new("lakes are level, and their shores hold them");
         let levels: HashMap<u32, f64> = self.lakes.iter().map(|lake| (lake.id, lake.level)).collect();
@@ -292,6 +302,7 @@ impl RiverFiles {
         check
     }
 
+    /// Checks that the dry ground on both sides of each inner vertex is at least as high as the water.
     fn banks(&self) -> Check {
         let mut check = Check::new("channel inside its banks");
         for reach in &self.reaches {
@@ -309,7 +320,8 @@ impl RiverFiles {
         check
     }
 
-    /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
+    /// Returns the elevation of the dry ground next to a vertex, searched up to three cells from the water; `None` if
+    /// other water or the edge comes first.
     fn bank(&self, reach: &RiverReach, at: usize, Cell { row: y, col: x }: Cell<f64>) -> Option<f64> {
         let half = reach.width[at] / 2.0 / self.cell;
         let [rows, cols] = self.ground.size();
@@ -329,6 +341,8 @@ impl RiverFiles {
         None
     }
 
+    /// Checks that widths change no faster than [`TAPER`](super::form::TAPER) along a reach and are equal where two
+    /// reaches of one run meet.
     fn widths(&self) -> Check {
         let mut check = Check::new("width is continuous");
         let by_id = self.by_id();
@@ -348,7 +362,7 @@ impl RiverFiles {
     }
 }
 
-/// Whether two stretches cross; touching is not crossing.
+/// Returns true if two segments cross; merely touching does not count.
 pub(super) fn cross([p, q]: [Cell<f64>; 2], [u, v]: [Cell<f64>; 2]) -> bool {
     let side = |a: Cell<f64>, b: Cell<f64>, c: Cell<f64>| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     side(p, q, u) * side(p, q, v) < 0.0 && side(u, v, p) * side(u, v, q) < 0.0

@@ -1,4 +1,4 @@
-//! What must hold of the ground under a network as it was written: of every cell, not of the lines' vertices alone.
+//! Checks of the ground under a written network, for every cell and not only for the lines' vertices.
 
 use crate::check::{Check, RiverFiles};
 use crate::drained::drained;
@@ -8,21 +8,21 @@ use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
 use thalweg_core::{Cell, Field};
 
-/// Share of the land that is to drain, in per cent.
+/// The least percentage of the land that must drain.
 const LAND: f64 = 99.0;
 
-/// Share of the lines' vertices that are to show in the drawn ground, in per cent: protected ground, which no file tells of, and what
-/// cannot be cut beside other water may hide some.
+/// The least percentage of the lines' vertices that must be visible above the drawn ground. Protected ground, which
+/// no file records, and ground that cannot be cut next to other water may hide some.
 const SHOWS: f64 = 95.0;
 
-/// By how much of its depth at a vertex the water may be deeper or shallower in the rasters.
+/// Tolerance of the depth in the rasters, as a share of the line's depth at a vertex.
 const DEPTH: f64 = 0.1;
 
-/// What heights may lose in being written, in metres.
+/// Tolerance of elevations for rounding in files, in metres.
 const CLOSE: f64 = 1e-6;
 
 impl RiverFiles {
-    /// The cells that a reach's line passes, from its first vertex on.
+    /// Visits the cells that a reach's line passes, beginning with the cell of its first vertex.
     fn passed(&self, reach: &RiverReach, mut visit: impl FnMut(Cell)) {
         for (n, place) in reach.places.iter().enumerate() {
             match n.checked_sub(1) {
@@ -32,12 +32,13 @@ impl RiverFiles {
         }
     }
 
-    /// Whether water stands in a cell, whatever its river.
+    /// Returns true if a cell is covered by a lake or the sea.
     fn rests(&self, at: (usize, usize)) -> bool {
         self.lake[at] > 0 || self.is_sea(at)
     }
 
-    /// Along each line the ground never rises, in any cell that it passes, into the one that it joins too.
+    /// Checks that the ground never rises along a line, over all cells that it passes, including the one where it
+    /// joins another line.
     pub(super) fn never_rises(&self) -> Check {
         let mut check = Check::new("ground never rises along a river");
         for reach in &self.reaches {
@@ -58,7 +59,8 @@ impl RiverFiles {
         check
     }
 
-    /// At each vertex the ground lies under the line, and the rasters' water is as deep as the line's.
+    /// Checks that at each vertex the ground is below the line's water, and that the water is as deep in the rasters
+    /// as along the line.
     pub(super) fn one_surface(&self) -> Check {
         let mut check = Check::new("lines, rasters and ground agree");
         for reach in &self.reaches {
@@ -80,7 +82,7 @@ impl RiverFiles {
         check
     }
 
-    /// At each vertex the ground, as it is drawn between the middles of cells, lies under the line.
+    /// Checks that at each vertex the ground, as drawn between cell centres, is below the line's water surface.
     pub(super) fn shows(&self) -> Check {
         let mut check = Check { least: SHOWS, ..Check::new("lines show in the drawn ground") };
         for reach in &self.reaches {
@@ -90,7 +92,7 @@ impl RiverFiles {
                     continue;
                 }
                 let stencil = Stencil::of(self.ground.size(), *place);
-                // What holds a lake back stays as high as it is, whoever runs past it.
+                // A dry cell on a lake's shore keeps its height to hold back the lake, even if a river runs past it.
                 let dry = |k: &usize| self.river[*k] == 0 && self.lake[*k] == 0;
                 let shore = |k: usize| around(self.ground.size(), k).any(|n| self.lake[n] > 0);
                 if stencil.heavier(0.0).filter(dry).any(shore) {
@@ -105,7 +107,7 @@ impl RiverFiles {
         check
     }
 
-    /// Which cells drain, by the heights as they are in a file of 32-bit floats.
+    /// Returns which cells drain, by the elevations rounded to 32-bit floats as in files.
     fn drains(&self) -> Field<bool> {
         let mouth = |i: usize, j: usize| self.mouths.contains(&Cell::new(i, j));
         let at_outlet = self.reaches.iter().any(|reach| reach.end == ReachEnd::Outlet);
@@ -116,7 +118,8 @@ impl RiverFiles {
         drained(&self.ground.map(|height| *height as f32), &self.known, &rests)
     }
 
-    /// From each cell of a river steps to the steepest lower neighbour come to a lake or out of the land; and so does the land's water.
+    /// Checks that steps to the steepest lower neighbour lead from each river cell to a lake or out of the land, and
+    /// the same for the land's cells.
     pub(super) fn arrivals(&self) -> [Check; 2] {
         let drains = self.drains();
         let mut rivers = Check::new("water of each river's cell arrives");

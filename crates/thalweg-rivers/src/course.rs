@@ -1,4 +1,4 @@
-//! [`Course`]s: stems cut at lakes, each a row of places from cell to cell, and the same smoothed.
+//! [`Course`]s: stems split at lakes, each a chain of points from cell to cell, and their smoothed shape.
 
 use crate::lakes::Lakes;
 use crate::network::{FLOW, Source};
@@ -8,10 +8,10 @@ use crate::{Design, Site};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Height};
 
-/// Where a course ends.
+/// The end of a course.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum End {
-    /// At a node of another course.
+    /// The course joins another one, at this node.
     Joins(u32),
     Lake(u32),
     Sea,
@@ -19,24 +19,24 @@ pub(super) enum End {
     Outlet,
 }
 
-/// A river between sources, lakes and its end.
+/// A river between its source or a lake and the next lake or its end.
 pub(super) struct Course {
     pub stem: u32,
     pub source: Source,
     pub end: End,
     pub nodes: Vec<u32>,
-    /// A place after the last node; of one that joins another it is that one's.
+    /// A point after the last node; `None` for a course that joins another one, which ends at that one's node.
     pub tail: Option<Cell<f64>>,
 }
 
 impl Course {
-    /// Number of its places, the tail among them.
+    /// Returns the number of points, including the tail.
     pub fn len(&self) -> usize {
         self.nodes.len() + usize::from(self.tail.is_some() || matches!(self.end, End::Joins(_)))
     }
 }
 
-/// Cuts stems at lakes. Each course comes after the one that it joins.
+/// Splits stems at lakes into courses. Each course comes after the one that it joins.
 pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem], lakes: &Lakes) -> Vec<Course> {
     let mut courses: Vec<Course> = Vec::new();
     let mut in_course = vec![false; tree.cells.len()];
@@ -63,7 +63,7 @@ pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem
         }
         let Some(last) = stem.nodes.last().filter(|_| open) else { continue };
         match stem.joins {
-            // Within a lake the stem's last part would have ended.
+            // If the joined node were in a lake, the stem's last part would have ended there.
             Some(node) => push(source, End::Joins(node), &stem.nodes[at..], None),
             None => {
                 let (end, tail) = end(site, drained, tree.cells[*last as usize] as usize);
@@ -71,7 +71,7 @@ pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem
             }
         }
     }
-    // What would join a river of no length ends where that does.
+    // A course that would join a river too short to be kept ends where that river would have ended.
     for course in &mut courses {
         if let End::Joins(node) = course.end
             && !in_course[node as usize]
@@ -83,12 +83,12 @@ pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem
     courses
 }
 
-/// The middle of a node's cell.
+/// Returns the centre of a node's cell.
 pub(super) fn centre(tree: &Tree, node: u32, site: &Site<'_>) -> Cell<f64> {
     tree.cell(node, site.land.grid.cols()).map(|x| x as f64 + 0.5)
 }
 
-/// How the river ends that leaves the land at cell `k`, and where its line ends.
+/// Determines how a river that leaves the land at cell `k` ends, and the last point of its line.
 fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<Cell<f64>>) {
     let grid = site.land.grid;
     let [rows, cols] = grid.size;
@@ -117,8 +117,8 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<Cell<f64>>)
     (if beside_void { End::Edge } else { End::Outlet }, None)
 }
 
-/// What is known of each node beside its water: its place smoothed along the river, the river's direction and fall there, its
-/// width and its depth in metres.
+/// The geometry of each node: its position smoothed along the river, the river's direction (unit vector) and slope
+/// there, and its width and depth in metres.
 pub(super) struct Shape {
     pub place: Vec<Cell<f64>>,
     pub along: Vec<Cell<f64>>,
@@ -127,7 +127,7 @@ pub(super) struct Shape {
     pub depth: Vec<f64>,
 }
 
-/// Neighbours along the main river; none beyond a lake's shore.
+/// Adjacent nodes along the main river; there are none beyond a lake's shore.
 struct Chain<'a> {
     tree: &'a Tree,
     within: &'a [u32],
@@ -142,7 +142,7 @@ impl Chain<'_> {
         if self.within[node as usize] > 0 { NONE } else { self.tree.down[node as usize] }
     }
 
-    /// The mean over up to `reach` nodes to either side, as many on one as on the other.
+    /// Returns the mean over up to `reach` nodes upstream and the same number downstream.
     fn mean(&self, values: &[Cell<f64>], node: u32, reach: usize) -> Cell<f64> {
         let (mut sum, mut count) = (values[node as usize], 1.0);
         let [mut above, mut below] = [node; 2];
@@ -158,7 +158,7 @@ impl Chain<'_> {
         sum.map(|x| x / count)
     }
 
-    /// The nodes `reach` above and below, or as far as there are any.
+    /// Returns the nodes `reach` steps upstream and downstream, or the last ones if the river is shorter.
     fn ends(&self, node: u32, reach: usize) -> [u32; 2] {
         let [mut above, mut below] = [node; 2];
         for _ in 0..reach {
@@ -169,7 +169,7 @@ impl Chain<'_> {
     }
 }
 
-/// Works out the shape of all nodes.
+/// Computes the shape of all nodes.
 pub(super) fn shape(site: &Site<'_>, design: &Design, filled: &Field<Height>, tree: &Tree, lakes: &Lakes) -> Shape {
     let cell = site.land.grid.cell;
     let chain = Chain { tree, within: &lakes.within };

@@ -1,4 +1,4 @@
-//! Arms in which gentle rivers part before the sea.
+//! Distributaries: arms into which gently sloping rivers branch before the sea.
 
 use crate::check::cross;
 use crate::lakes::Lakes;
@@ -11,28 +11,30 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height};
 
-/// Steeper rivers, and those to steeper coasts, keep to one bed.
+/// Largest slope of a river, and of the coast, at which the river branches.
 const GENTLE: f64 = 0.005;
 
-/// How far above its mouth a river parts, in widths and at least in cells.
+/// Distance of the apex from the mouth: in widths, and at least in cells.
 const APEX: (f64, f64) = (20.0, 16.0);
 
-/// Where arms leave, as shares of the way from the mouth to the apex.
+/// Where arms branch off, as shares of the distance from the mouth to the apex.
 const PLACES: [f64; 2] = [1.0, 0.6];
 
-/// Directions that are tried for an arm, as tangents of its angle with the way to the mouth.
+/// Directions that are tried for an arm, as tangents of its angle to the direction of the mouth.
 const SPREAD: [f64; 3] = [0.7, 1.1, 0.45];
 
-/// An arm takes one part in so many of the water that comes.
+/// An arm takes one part in this many of the incoming water.
 const PART: i64 = 3;
 
-/// Cells after which an arm keeps off the river that it has left.
+/// Number of cells after which an arm must stay away from the river that it left.
 const APART: f64 = 6.0;
 
-/// Adds arms to the runs that end in the sea, where these bring enough water over gentle ground; runs' flows are known.
+/// Adds arms to the runs that end in the sea, if they carry enough water over gently sloping ground. The discharges
+/// of runs must be known.
 ///
-/// An arm turns off from the river's line and runs straight to the sea, over ground no higher than where it left and off all other
-/// water. It takes its share of the discharge and the catchment with it.
+/// An arm turns away from the river's line and runs straight to the sea, over ground no higher than where it began
+/// (plus a small tolerance), avoiding all other water. It takes its share of the discharge and the drainage area with
+/// it.
 pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut Vec<River>) {
     let parts = |river: &River| {
         let end = river.vertices[river.vertices.len() - 1];
@@ -46,6 +48,7 @@ pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut
     for (number, river) in rivers.iter().enumerate() {
         take(&mut taken, number, river);
     }
+    // The first arm leaves to a side that is random but fixed by the cell of the mouth; further arms alternate.
     for parent in great {
         let last = &rivers[parent].vertices[rivers[parent].vertices.len() - 1];
         let Cell { row: i, col: j } = last.cell(site.land.grid.size);
@@ -82,7 +85,8 @@ fn take(taken: &mut Field<u32>, number: usize, river: &River) {
     }
 }
 
-/// The vertex at which a run parts, if it is gentle from there on and nothing joins it there.
+/// Returns the vertex at which a run branches; `None` if the run is too steep below it. A vertex where another run
+/// joins is skipped.
 fn apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place: f64) -> Option<usize> {
     let river = &rivers[parent];
     let last = river.vertices.len() - 1;
@@ -107,7 +111,7 @@ fn apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place
     None
 }
 
-/// The line of an arm that turns off to one side by a tangent; none if it does not come to the sea.
+/// Returns the line of an arm that turns to one side by a tangent; `None` if it does not reach the sea.
 fn line(
     site: &Site<'_>,
     lakes: &Lakes,
@@ -128,6 +132,7 @@ fn line(
     let first = away(unit(Cell::from_axes(|k| next[k] - from[k]))?, 0.5 * tangent)?;
     let then = away(direct, tangent)?;
     let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
+    // The arm may cross ground that is slightly higher than its start, by at most 2 m.
     let apex = river.vertices[at].cell(site.land.grid.size);
     let rise = (GENTLE * way * site.land.grid.cell).min(2.0);
     let highest = Height(site.land.ground[apex].0.saturating_add((rise * UNITS) as i32));
@@ -136,6 +141,8 @@ fn line(
         let wet = |n: usize| lakes.cells[n] > 0 || (taken[n] > 0 && !own(n));
         site.is_void(k) || site.is_barred(k) || wet(k) || around([rows, cols], k).any(wet)
     };
+    // Walk in steps of one cell. The heading changes from `first` to `then` over the first third of the distance to
+    // the mouth.
     let mut places = vec![from];
     let mut steps = 0.0;
     while steps < 2.5 * way {
@@ -174,7 +181,7 @@ fn line(
     None
 }
 
-/// The arm along a line.
+/// Builds the arm along a line.
 fn arm(
     site: &Site<'_>,
     taken: &Field<u32>,

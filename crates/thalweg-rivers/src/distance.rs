@@ -1,13 +1,14 @@
-//! How far each cell is from a set of cells.
+//! Exact Euclidean distance of each cell from a set of cells.
 
 use rayon::prelude::*;
 
 use thalweg_core::Field;
 
-/// No cell.
+/// The index that stands for no cell.
 const NOWHERE: u32 = u32::MAX;
 
-/// Metres from each cell's middle to the nearest one that is set, exactly; infinite where none is. `cell` is the side of a cell in metres.
+/// Returns the exact distance in metres from each cell's centre to the nearest cell of the set; infinite if the set
+/// is empty. `cell` is the side of a cell in metres.
 pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
     let nearest = nearest(set);
     let cols = set.cols();
@@ -20,13 +21,14 @@ pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
     })
 }
 
-/// For each cell the index (row-major) of the nearest one that is set, by their middles; `u32::MAX` where none is.
+/// Returns for each cell the row-major index of the nearest cell of the set, by distance of centres; `u32::MAX` if
+/// the set is empty.
 ///
-/// In two passes (Felzenszwalb & Huttenlocher 2012, doi:10.4086/toc.2012.v008a019): along columns whole distances, along rows the
-/// lower envelope of parabolas.
+/// The algorithm has two passes (Felzenszwalb & Huttenlocher 2012, doi:10.4086/toc.2012.v008a019): integer distances
+/// along columns, then the lower envelope of parabolas along rows.
 pub fn nearest(set: &Field<bool>) -> Field<u32> {
     let [rows, cols] = set.size();
-    // Of each cell, the row of the nearest that is set in its column.
+    // For each cell, the row of the nearest cell of the set in its column.
     let mut rows_of = Field::new([rows, cols], NOWHERE);
     for backward in [false, true] {
         let mut before = vec![NOWHERE; cols];
@@ -48,14 +50,14 @@ pub fn nearest(set: &Field<bool>) -> Field<u32> {
     out
 }
 
-/// Along row `i` the lower envelope of the parabolas over the nearest cells of the columns.
+/// Computes the lower envelope of the parabolas of all columns along row `i`.
 fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
     let cols = row.len();
     let square = |c: usize| {
         let down = i as f64 - f64::from(rows_of[c]);
         down * down + (c * c) as f64
     };
-    // Columns whose parabolas make up the envelope, and where each begins.
+    // The columns whose parabolas form the envelope, and the position where each begins.
     let mut parts: Vec<(usize, f64)> = Vec::with_capacity(cols);
     for q in (0..cols).filter(|c| rows_of[*c] != NOWHERE) {
         let meets = |p: usize| (square(q) - square(p)) / (2.0 * (q - p) as f64);

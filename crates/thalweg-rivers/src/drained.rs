@@ -1,15 +1,15 @@
-//! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
+//! Measures how much of the land drains, from elevations and lakes alone.
 
 use crate::tree::{NONE, around};
 use thalweg_core::{Cell, Field, Height, Terrain};
 use thalweg_flow::Neighbourhood;
 
-/// Which cells drain: from each, steps to the steepest strictly lower of eight neighbours, or across a flat of equal heights to a cell
-/// that has one, come to the edge, to missing data or to a cell where water `rests` (sea, lakes). Nothing is filled, and nothing
-/// is let pass for being small.
+/// Returns which cells drain. A cell drains if steps to the steepest strictly lower of eight neighbours, or across a
+/// flat of equal elevations to a cell that has one, lead to the edge, to missing data or to a cell where water
+/// `rests` (sea, lakes). No depression is filled, and none is ignored for being small.
 ///
-/// `heights` are taken as they are, so give them as they stand in a file, in any unit; `known` says where there is data. All are of one
-/// size. A cell without data does not drain.
+/// `heights` are used as they are, so pass them as stored in a file, in any unit. `known` is true where there is
+/// data. All fields have the same size. A cell without data does not drain.
 pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> Field<bool> {
     let size = heights.size();
     let [rows, cols] = size;
@@ -26,6 +26,7 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
         best.1
     };
     let down = Field::generate(size, steepest);
+    // Cells where water leaves or rests drain by definition. From these, search upstream.
     let mut drains = Field::generate(size, |i, j| {
         let k = i * cols + j;
         let side = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
@@ -45,7 +46,7 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
     drains
 }
 
-/// The share of the cells with data that drain, 0 to 1; 1 where there are none. As [`drained`].
+/// Returns the share of the cells with data that drain, 0 to 1; 1 if there are none. See [`drained`].
 pub fn share(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> f64 {
     let drains = drained(heights, known, rests);
     let all = known.as_slice().iter().filter(|known| **known).count();
@@ -53,8 +54,9 @@ pub fn share(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> 
     if all == 0 { 1.0 } else { well as f64 / all as f64 }
 }
 
-/// The [`share`] of a terrain that drains under the heights of `ground`, as files of 32-bit floats hold them; the sea and `lakes` (a
-/// number a cell, 0 where there is none) take what comes. Both are of the terrain's size.
+/// Returns the [`share`] of a terrain that drains by the elevations in `ground`, rounded to 32-bit floats as in
+/// files. Water rests in the sea and in `lakes` (a number for each cell, 0 where there is none). Both fields have the
+/// terrain's size.
 pub fn of_terrain(ground: &Field<Height>, terrain: &Terrain, lakes: Option<&Field<u32>>) -> f64 {
     let sea = terrain.grid.sea_level;
     let known = Field::generate(ground.size(), |i, j| !terrain.is_nodata(i, j));
@@ -79,10 +81,10 @@ mod tests {
                 _ => 0.9,
             })
         };
-        // A hollow under a lip of a millionth, a flat, a hill.
+        // A depression behind a lip of a millionth, a flat, and a hill.
         let of = |middle, ring| share(&land(middle, ring), &all, &none);
         assert_eq!([of(1.0, 1.000_001), of(1.0, 1.0), of(3.0, 2.0)], [24.0 / 25.0, 1.0, 1.0]);
-        // A lake takes what comes, and so do missing data.
+        // A lake receives water, and so do missing data.
         let middle = Field::generate([5, 5], |i, j| i == 2 && j == 2);
         assert_eq!(share(&land(0.0, 0.5), &all, &middle), 1.0);
         assert_eq!(share(&land(0.0, 0.5), &middle.map(|here| !here), &none), 1.0);

@@ -1,21 +1,24 @@
-//! The ground as it is drawn: a surface through the middles of cells, bilinear between four of them or of two triangles.
+//! The ground as a renderer draws it: a surface through the cell centres, either bilinear between four of them or
+//! made of two triangles.
 //!
-//! A mesh and a sampled texture have this ground, and a river must not lie under it either.
+//! Meshes and sampled textures show this surface, and a river must not be below it either.
 
 use crate::network::Network;
 use thalweg_core::{Cell, Field, Height, Size};
 
-/// The four cells between whose middles a place lies, and their shares of the drawn heights there.
+/// The four cells whose centres surround a point, and their interpolation weights there.
 pub(super) struct Stencil {
-    /// North-west, north-east, south-west, south-east.
+    /// The cells to the north-west, north-east, south-west and south-east.
     pub cells: [usize; 4],
     bilinear: [f64; 4],
-    /// Of the two triangles of [`Mesh::of`](thalweg_render::products::mesh::Mesh::of), which share the edge from south-west to north-east.
+    /// The weights in the two triangles of [`Mesh::of`](thalweg_render::products::mesh::Mesh::of), which share the
+    /// edge from south-west to north-east.
     triangles: [f64; 4],
 }
 
 impl Stencil {
-    /// That of a place (row and column, in cells); beyond the outermost middles the ground is level.
+    /// Computes the stencil of a point (row and column, in cells). Beyond the outermost cell centres the ground is
+    /// extended horizontally.
     pub fn of([rows, cols]: Size, place: Cell<f64>) -> Self {
         let axis = |x: f64, n: usize| {
             let x = (x - 0.5).clamp(0.0, (n - 1) as f64);
@@ -33,14 +36,15 @@ impl Stencil {
         Self { cells, bilinear, triangles }
     }
 
-    /// The cells with more than this share of the height.
+    /// Returns the cells whose weight is greater than this.
     pub fn heavier(&self, share: f64) -> impl Iterator<Item = usize> + use<> {
         let shares = (0..4).map(|n| self.bilinear[n].max(self.triangles[n]));
         let heavy: Vec<usize> = shares.enumerate().filter(|(_, x)| *x > share).map(|(n, _)| self.cells[n]).collect();
         heavy.into_iter()
     }
 
-    /// The higher of the two drawn surfaces; cells without a height are left out. None where none has one.
+    /// Returns the higher of the two drawn surfaces. Cells without a height are left out; `None` if no cell has a
+    /// height.
     pub fn height(&self, of: impl Fn(usize) -> Option<f64>) -> Option<f64> {
         let heights = self.cells.map(of);
         let mean = |shares: &[f64; 4]| {
@@ -53,21 +57,22 @@ impl Stencil {
     }
 }
 
-/// The higher of the two drawn surfaces at a place, in units.
+/// Returns the higher of the two drawn surfaces at a point, in units.
 pub fn height(ground: &Field<Height>, place: impl Into<Cell<f64>>) -> f64 {
     let place = place.into();
     Stencil::of(ground.size(), place).height(|k| Some(f64::from(ground[k].0))).unwrap_or(f64::NEG_INFINITY)
 }
 
-/// By how much the drawn ground is to lie under a line and a ribbon at least, in units: places are rounded in files.
+/// Least distance of the drawn ground below a line or ribbon, in units; it allows for the rounding of coordinates in
+/// files.
 pub const CLOSE: i32 = 256;
 
-/// What is to be changed for points of lines to show in the drawn ground.
+/// The changes that make hidden points of lines visible above the drawn ground.
 #[derive(Default)]
 pub(super) struct Hidden {
-    /// Cells of rivers, and the levels of water and bed that they must not exceed.
+    /// Cells of rivers, with upper limits for the levels of their water and bed.
     pub caps: Vec<(u32, [Height; 2])>,
-    /// Other cells, and how low they are to be cut.
+    /// Other cells, with the elevation to which they must be lowered.
     pub cuts: Vec<(u32, Height)>,
 }
 
@@ -77,8 +82,9 @@ impl Hidden {
     }
 }
 
-/// What hides points of lines in the drawn ground. Lakes' floors are lowered to the line, dry ground as far as it needs but not under the
-/// line's level there, nor under what it `holds`. In sea and lakes (`open`) lines end.
+/// Finds what hides points of lines under the drawn ground. Lake beds are lowered to the line. Dry ground is lowered
+/// as far as needed, but not below the line's level there nor below the level up to which it `holds` back water. In
+/// sea and lakes (`open`) lines end.
 pub(super) fn hidden(
     network: &Network,
     (river, ground): (&Field<u32>, &Field<Height>),
@@ -104,6 +110,7 @@ pub(super) fn hidden(
             }
             let dry = |k: usize| river[k] == 0 && network.lake[k] == 0;
             let whole: f64 = high().filter(|(k, _)| dry(*k)).map(|(_, share)| share).sum();
+            // Lower all dry cells above the target by the same amount, such that the interpolated excess vanishes.
             for (k, _) in high() {
                 match (river[k], network.lake[k]) {
                     (0, 0) => {
@@ -129,14 +136,14 @@ mod tests {
         let units = |m: f64| Height::from_metres(m).unwrap();
         let ground = Field::generate([2, 2], |i, j| units([[0.0, 4.0], [4.0, 16.0]][i][j]));
         let at = |y: f64, x: f64| height(&ground, [y, x]) / units(1.0).metres() / thalweg_core::terrain::height::UNITS;
-        // Between all four: 6 as a mean, 4 on the edge of the triangles.
+        // At the centre of all four cells: the bilinear mean is 6, and the triangles' shared edge is at 4.
         assert_eq!(at(1.0, 1.0), 6.0);
         for (place, expected) in
             [([0.5, 0.5], 0.0), ([0.5, 1.0], 2.0), ([1.5, 1.5], 16.0), ([0.0, 0.2], 0.0), ([2.0, 2.0], 16.0)]
         {
             assert_eq!(at(place[0], place[1]), expected, "{place:?}");
         }
-        // Near a corner that triangles leave out they are the higher ones.
+        // Near a corner that the triangles leave out, the triangles are higher.
         let ridge = Field::generate([2, 2], |i, j| units([[0.0, 4.0], [4.0, 0.0]][i][j]));
         assert_eq!(height(&ridge, [1.0, 1.0]) / thalweg_core::terrain::height::UNITS, 4.0);
         assert_eq!(height(&Field::new([1, 1], units(3.0)), [0.3, 0.9]) / thalweg_core::terrain::height::UNITS, 3.0);

@@ -1,4 +1,4 @@
-//! How much water a line carries, how wide and deep it is, and what kind of river.
+//! Discharge, width, depth and kind of rivers along their lines.
 
 use crate::course::{Course, End, Shape};
 use crate::lakes::Lakes;
@@ -8,13 +8,13 @@ use crate::untangle::Line;
 use crate::{Design, Site, delta, shore, way};
 use thalweg_core::{Cell, Height};
 
-/// By how much a river gets wider or narrower in a metre.
+/// The largest change of a river's width per metre of its length.
 pub const TAPER: f64 = 0.2;
 
-/// Width of a source, as a share of what its discharge gives.
+/// The width of a source, as a share of the width that its discharge would give.
 const HEAD: f64 = 0.3;
 
-/// Lines as runs, with all but their levels; `order` lists runs after those that flow into them.
+/// Builds runs from lines, complete except for levels. `order` lists each run after those that flow into it.
 pub(super) fn rivers(
     site: &Site<'_>,
     design: &Design,
@@ -51,7 +51,7 @@ pub(super) fn rivers(
             End::Sea => Mouth::Sea,
             End::Edge => Mouth::Edge,
             End::Outlet => Mouth::Outlet,
-            End::Joins(_) => Mouth::Outlet, // set below, once all are cut
+            End::Joins(_) => Mouth::Outlet, // replaced below, once all lines are known
         };
         let vertices = places.iter().map(|place| blank(course, *place)).collect();
         rivers.push(River {
@@ -81,7 +81,7 @@ pub(super) fn rivers(
     rivers
 }
 
-/// Puts a place into each line where another joins it.
+/// Inserts a point into each line where another line joins it.
 fn joints(lines: &[Line], places: &mut [Vec<(Cell<f64>, f64)>]) {
     for line in lines {
         let (Some((river, along)), Some((place, _))) = (line.joins, line.places.last()) else { continue };
@@ -93,7 +93,7 @@ fn joints(lines: &[Line], places: &mut [Vec<(Cell<f64>, f64)>]) {
     }
 }
 
-/// Sums discharges and catchments along runs.
+/// Accumulates discharge and drainage area along runs.
 fn fill(tree: &Tree, courses: &[Course], places: &[Vec<(Cell<f64>, f64)>], order: &[u32], rivers: &mut [River]) {
     for k in order.iter().map(|k| *k as usize) {
         let (course, places) = (&courses[k], &places[k]);
@@ -101,7 +101,8 @@ fn fill(tree: &Tree, courses: &[Course], places: &[Vec<(Cell<f64>, f64)>], order
         let last = vertices.len() - 1;
         for (at, node) in course.nodes.iter().enumerate() {
             let node = *node as usize;
-            // Out of a lake comes all that came to it.
+            // All water that reaches a lake leaves it at its outlet, so a run out of a lake starts with the
+            // accumulated flow.
             let (flow, area) = match course.source {
                 Source::Lake(_) if at == 0 => (tree.flow[node], tree.area[node]),
                 _ => (tree.inflow[node], tree.ground[node]),
@@ -123,7 +124,8 @@ fn fill(tree: &Tree, courses: &[Course], places: &[Vec<(Cell<f64>, f64)>], order
     }
 }
 
-/// What kind of river has this slope, discharge, valley floor to a side and width.
+/// Classifies a river by its slope, its discharge in m³/s, and the half-width of the valley floor and the width of
+/// the river in metres.
 pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> RiverKind {
     let braids = 0.0125 * libm::pow(flow.max(1e-9), -0.44);
     match slope {
@@ -134,7 +136,7 @@ pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> RiverKind {
     }
 }
 
-/// Widths, depths and kinds along a run.
+/// Computes widths, depths and kinds along a run.
 fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
     let cell = site.land.grid.cell;
     let widest = site.land.grid.extent().shorter() / 10.0;
@@ -151,7 +153,7 @@ fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
         vertex.width = (own * broad).min(widest);
         vertex.depth = (design.depth * libm::pow(flow, 0.4) * shallow).min(1000.0);
     }
-    // At the sea gentle rivers widen to a funnel.
+    // Gently sloping rivers widen to a funnel towards the sea.
     if river.mouth == Mouth::Sea {
         let mut far = 0.0;
         let own = river.vertices[count - 1].width;
@@ -168,6 +170,7 @@ fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
     if river.source == Source::Head {
         river.vertices[0].width *= HEAD;
     }
+    // Limit the change of width per metre, first downstream, then upstream.
     for at in 1..count {
         let most = river.vertices[at - 1].width + TAPER * apart(&river.vertices[at - 1], &river.vertices[at]);
         river.vertices[at].width = river.vertices[at].width.min(most);
@@ -178,7 +181,8 @@ fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
     }
 }
 
-/// The level to which each run's water comes at last. What a run joins comes before it.
+/// Sets the final base level of each run: the lake or the sea that its water ends in. A run comes after the one that
+/// it joins.
 fn bases(site: &Site<'_>, lakes: &Lakes, rivers: &mut [River]) {
     for k in 0..rivers.len() {
         rivers[k].base = match rivers[k].mouth {

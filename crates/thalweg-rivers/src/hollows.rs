@@ -1,4 +1,4 @@
-//! Hollows that carving leaves, on the rivers' banks and on the land: let go by channels, or else lakes.
+//! Depressions that remain after carving, on river banks and elsewhere: drained by channels, or turned into lakes.
 
 use crate::network::{Mouth, Network, PlannedLake};
 use crate::tree::around;
@@ -8,14 +8,16 @@ use thalweg_core::{Cell, Field, Height};
 use thalweg_flow::breach::{Search, square};
 use thalweg_flow::{Land, Part, fill, lot};
 
-/// Cells that hold water and how high, in rising order of cells.
+/// Cells that hold back water, sorted by cell, and the level up to which they do.
 pub(super) type Rims = [(u32, Height)];
 
-/// The cells that channels cut, and how low, so that the land's hollows run out: to lower ground, to rivers, lakes, the sea or the edge.
+/// Returns the cells that channels cut, and their new elevation, so that the land's depressions drain to lower
+/// ground, to rivers, lakes, the sea or the edge.
 ///
-/// A hollow as deep as a lake is let go within the design's limits of breaching, and else left; a shallower one at any length. Of all
-/// ways that one is taken for which the least ground is removed (as in `flow::breach`), but none through what holds a lake or a river's
-/// water back, and none through protected ground. A channel is flat, as low as what it drains.
+/// A depression that is deep enough for a lake is drained only within the design's breaching limits; a shallower one
+/// at any channel length. Of all paths, the one that removes the least ground is taken (as in `flow::breach`), but
+/// never through cells that hold back the water of a lake or a river, nor through protected ground. A channel is
+/// flat, as low as the cell that it drains.
 pub(super) fn drain(
     site: &Site<'_>,
     design: &Design,
@@ -37,6 +39,7 @@ pub(super) fn drain(
     let mut search = Search::of(&land);
     search.floors = Some(&holds);
     let near = square(design.breach.length / site.land.grid.cell);
+    // Depressions deep enough for a lake are only drained within the limits; shallow ones at any length.
     for pit in pits {
         let height = ground[pit as usize];
         let hollow = f64::from(filled[pit as usize].0) - f64::from(height.0);
@@ -52,13 +55,13 @@ pub(super) fn drain(
     pairs.filter(|(_, (cut, ground))| cut < ground).map(|(k, (cut, _))| (k as u32, *cut)).collect()
 }
 
-/// Depth from which on a hollow is a lake, in units.
+/// Returns the depth from which on a depression is a lake, in units.
 fn depth(design: &Design) -> f64 {
     (design.lake * UNITS).max(1.0)
 }
 
-/// Makes lakes of the hollows that are left off the rivers: deep ones, and shallow ones that can only be let go through what holds other
-/// water back. Shallow ones in protected ground stay as they are.
+/// Turns the remaining depressions away from rivers into lakes: deep ones, and shallow ones that could only be
+/// drained through cells that hold back other water. Shallow ones in protected ground stay as they are.
 pub(super) fn ponds(
     site: &Site<'_>,
     design: &Design,
@@ -97,7 +100,8 @@ pub(super) fn ponds(
     }
 }
 
-/// Where water is gone: lakes, the land's own outlets, and where rivers end at one.
+/// Returns the cells where water leaves the land surface: lakes, the land's own outlets, and the last cells of rivers
+/// that end at an outlet.
 fn outlets(site: &Site<'_>, network: &Network) -> Vec<Cell> {
     let cols = network.size[1];
     let lakes = network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0).map(|(k, _)| k);
@@ -107,7 +111,7 @@ fn outlets(site: &Site<'_>, network: &Network) -> Vec<Cell> {
     site.land.outlets.iter().copied().chain(cells).collect()
 }
 
-/// One cell of each place that water does not leave, the lowest first.
+/// Returns one cell of each pit or flat without an outlet, lowest first.
 fn pits(land: &Land<'_>, parts: &Field<Part>) -> Vec<u32> {
     let (heights, parts) = (land.ground.as_slice(), parts.as_slice());
     let size = land.grid.size;
@@ -122,6 +126,7 @@ fn pits(land: &Land<'_>, parts: &Field<Part>) -> Vec<u32> {
         flat.clear();
         flat.push(k);
         seen[k] = true;
+        // Flood the flat, and find out whether water leaves it anywhere.
         let (mut next, mut leaves) = (0, false);
         while let Some(at) = flat.get(next).copied() {
             next += 1;

@@ -1,20 +1,21 @@
-//! Where a line meets the one that it joins.
+//! Computes where a tributary's line meets the line that it joins.
 
 use crate::check::cross;
 use crate::line_cells::{index, nearest, walk};
 use crate::untangle::{Claims, Line, kept_off};
 use thalweg_core::Cell;
 
-/// A place of a line, and how far along that is.
+/// A point of a line, and its position along the course in nodes.
 type Place = (Cell<f64>, f64);
 
-/// How often a joint is drawn nearer to where the line comes to the other.
+/// How often a junction is moved to the first cell of the other line that the tributary enters.
 const NEARER: usize = 4;
 
-/// How far inside a cell a joint lies, in cells.
+/// Least distance between a junction and the borders of its cell, in cells.
 const MARGIN: f64 = 1.0 / 1024.0;
 
-/// The shares of the way from `a` to `b` between which it lies well inside a cell.
+/// Returns the range of parameters t for which the point a + t·(b − a) is inside a cell by at least [`MARGIN`];
+/// `None` if there is none.
 fn inside(a: Cell<f64>, b: Cell<f64>, cell: Cell<i64>) -> Option<[f64; 2]> {
     let [mut low, mut high] = [0.0f64, 1.0f64];
     for k in 0..2 {
@@ -33,7 +34,7 @@ fn inside(a: Cell<f64>, b: Cell<f64>, cell: Cell<i64>) -> Option<[f64; 2]> {
 }
 
 impl Claims<'_> {
-    /// Ends a line on the nearest point of the line that it joins.
+    /// Ends a line at the nearest point of the line that it joins.
     pub(super) fn meet(&mut self, course: usize, node: u32, line: &mut Line) {
         let (other, at) = self.home[node as usize];
         let size = self.cells.size();
@@ -41,13 +42,15 @@ impl Claims<'_> {
         let (from, along, place, there) = loop {
             let Some((from, along)) = line.places.last().copied() else { return };
             let Some((mut place, mut there)) = self.joint(node, from) else { return };
-            // Two that join at one cell could cross in it: there the second goes to the same point.
+            // Two tributaries that join in one cell could cross there. Let the second end at the same point as the
+            // first.
             for (stretch, joined) in &self.joints[other as usize] {
                 if cross([from, place], *stretch) {
                     (place, there) = (stretch[1], *joined);
                 }
             }
-            // A line ends in the first of the other's cells that it comes to: from there on the water is that one's.
+            // The tributary must end in the first cell of the other line that it enters: from there on the water
+            // belongs to that river.
             for _ in 0..NEARER {
                 let mut met = None;
                 walk(from, place, |cell| {
@@ -66,7 +69,8 @@ impl Claims<'_> {
             place = kept_off(place, size);
             passed.clear();
             walk(from, place, |cell| passed.extend(index(size, cell)));
-            // Where that leads back over the line's own way, it has gone too far.
+            // If the last segment leads back over the line's own path, the line went too far. Remove its last point
+            // and try again.
             let back = line.path.iter().any(|(k, _)| passed.contains(&(*k as usize)));
             if !back || line.places.len() <= 2 {
                 break (from, along, place, there);
@@ -91,7 +95,8 @@ impl Claims<'_> {
         for k in passed {
             let wet = self.layout.lakes.cells[k] > 0 || self.layout.site.is_sea(k) || self.layout.site.is_void(k);
             let number = self.cells[k];
-            // A cell by which the line only cut a corner is its own still.
+            // A cell that the line entered only to cut a corner, and then dropped from its path, still carries this
+            // line's number.
             let owns = number == 0 || (own < number && number <= self.first[course + 1]);
             if owns && !wet && line.path.iter().all(|(cell, _)| *cell as usize != k) {
                 self.cells[k] = (own + along as u32 + 1).min(self.first[course + 1]);
@@ -105,7 +110,8 @@ impl Claims<'_> {
         line.joins = Some((other, there));
     }
 
-    /// Whether a stretch of the line that is joined at a node lies near to there.
+    /// Returns true if a segment of the joined line is near the junction node: within 8 nodes plus twice the node's
+    /// displacement.
     fn is_near(&self, node: u32, stretch: &[Place]) -> bool {
         let Cell { row: y, col: x } = self.layout.shift[node as usize];
         let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
@@ -113,7 +119,8 @@ impl Claims<'_> {
         stretch.iter().any(|(_, along)| (along - at).abs() <= window)
     }
 
-    /// The point nearest to `from` on the line that is joined at a node, within one of its cells, and how far along that is.
+    /// Returns the point nearest to `from` on the line that is joined at a node, restricted to one of its cells, and
+    /// the position along it; `None` if that line does not pass the cell.
     fn joint_in(&self, node: u32, from: Cell<f64>, cell: Cell<i64>) -> Option<(Cell<f64>, f64)> {
         let laid = self.laid.get(self.home[node as usize].0 as usize)?;
         let (begins, ends) = (laid.first()?.1, laid.last()?.1);
@@ -134,7 +141,8 @@ impl Claims<'_> {
         best.map(|(_, place, there)| (place, there))
     }
 
-    /// The point nearest to `from` on the line that is joined at a node, and how far along that is.
+    /// Returns the point nearest to `from` on the line that is joined at a node, and the position along it; `None` if
+    /// that line is not drawn.
     fn joint(&self, node: u32, from: Cell<f64>) -> Option<(Cell<f64>, f64)> {
         let laid = self.laid.get(self.home[node as usize].0 as usize)?;
         let (first, last) = (laid.first()?, laid.last()?);
@@ -146,7 +154,7 @@ impl Claims<'_> {
                 best = (square, place, pair[0].1 + t * (pair[1].1 - pair[0].1));
             }
         }
-        // Nothing joins a river where that begins or has ended.
+        // A tributary must not join a river at its first or its last point.
         let (_, place, there) = best;
         Some(match laid[..] {
             _ if first.1 < there && there < last.1 => (place, there),

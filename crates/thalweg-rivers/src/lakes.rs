@@ -1,4 +1,4 @@
-//! Which hollows hold lakes, how high these stand, and where rivers enter and leave them.
+//! Determines which depressions hold lakes, their water levels, and where rivers enter and leave them.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,22 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height};
 use thalweg_flow::{fill, lot};
 
-/// How often levels are lowered to where no water leaks, before a lake that still does is given up.
+/// Number of iterations in which levels are lowered until no lake leaks. A lake that still leaks after that is given
+/// up.
 const TRIES: usize = 8;
 
-/// The lakes, and the parts of stems that lie in them.
+/// The lakes, and the parts of stems that are inside them.
 pub(super) struct Lakes {
     pub lakes: Vec<PlannedLake>,
-    /// For each cell the number of its lake, from 1 on.
+    /// For each cell, the number of its lake, from 1 on; 0 where there is none.
     pub cells: Field<u32>,
-    /// For each stem the parts of it in lakes: first and last node, and the lake. The node that a stem joins counts as its last.
+    /// For each stem, its parts inside lakes. The node that a stem joins counts as its last node.
     pub parts: Vec<Vec<Part>>,
-    /// For each node the lake, from 1 on, that it is within; 0 where there is none.
+    /// For each node, the number of the lake that it is in, from 1 on; 0 if it is in none.
     pub within: Vec<u32>,
 }
 
-/// Nodes of a stem, from first to last, in a lake.
+/// A part of a stem inside a lake: the indices of its first and last node, and the lake's number.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub first: usize,
@@ -32,15 +33,16 @@ pub(super) struct Part {
     pub lake: u32,
 }
 
-/// Levels by the seeds of lakes.
+/// Upper limits of lake levels, keyed by the lakes' seeds.
 pub(super) type Caps = BTreeMap<u32, Height>;
 
-/// Finds the lakes of a planned tree.
+/// Finds the lakes along a planned river tree.
 ///
-/// A hollow of the planning surface that rivers come to is a lake if it is deep enough. Its level is the hollow's, but no higher
-/// than the ground itself, which is rougher, holds, and no higher than a lake that drains into it.
+/// A depression of the planning surface that a river reaches is a lake if it is deep enough. Its level is the
+/// depression's spill level on the planning surface, but no higher than the spill level of the actual, rougher
+/// ground, and no higher than any lake that drains into it.
 ///
-/// `caps` are levels above which lakes (by their seeds) are known to leak.
+/// `caps` gives levels above which lakes (identified by their seeds) are known to leak.
 pub(super) fn find(
     site: &Site<'_>,
     design: &Design,
@@ -67,7 +69,8 @@ pub(super) fn find(
             if found.cells[k] != 0 {
                 continue;
             }
-            // A dry place on the way through a lake is to be dug: what lies beside it must hold the water.
+            // A dry cell on a river's path through a lake will be lowered, so its neighbours must hold the water. If
+            // they are too low, lower the lake.
             let weak = around(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| held[n]);
             if let Some(weak) = weak.min().filter(|weak| *weak < lakes[number].level) {
                 lakes[number].level = if tries + 1 < TRIES { weak } else { Height::MIN };
@@ -82,7 +85,7 @@ pub(super) fn find(
     }
 }
 
-/// The hollows of the planning surface that nodes lie in, and each node's.
+/// Finds the depressions of the planning surface that contain nodes. Also returns the depression of each node.
 fn hollows(
     site: &Site<'_>,
     design: &Design,
@@ -95,7 +98,7 @@ fn hollows(
     let mut labels = Field::new(drained.surface.size(), 0u32);
     let mut hollow = vec![NONE; tree.cells.len()];
     let mut lakes = Vec::new();
-    // Labels of hollows that are too shallow, or of a lake.
+    // For each label, the index of its lake; `NONE` for a depression that is too shallow.
     let mut kept = vec![NONE];
     for (node, k) in tree.cells.iter().enumerate() {
         let k = *k as usize;
@@ -104,6 +107,7 @@ fn hollows(
         }
         if labels[k] == 0 {
             let number = kept.len() as u32;
+            // Flood the depression at its spill level, and find its lowest cell.
             let mut stack = vec![k];
             let mut seed = k;
             labels[k] = number;
@@ -129,7 +133,8 @@ fn hollows(
     (lakes, hollow)
 }
 
-/// Lowers levels to those of lakes above; one that is given up, and so holds no water, lowers none.
+/// Lowers each level to the lowest of the lakes upstream. A lake that was given up, and so holds no water, lowers
+/// none.
 fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [PlannedLake]) {
     let mut arriving = vec![Height::MAX; tree.cells.len()];
     for node in tree.order.iter().map(|node| *node as usize) {
@@ -145,7 +150,7 @@ fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [PlannedLake
     }
 }
 
-/// Floods the lakes, the lowest first; one that meets another becomes part of it.
+/// Floods the lakes, lowest level first. A lake that meets another becomes part of it.
 fn flood(site: &Site<'_>, lakes: &mut [PlannedLake]) -> Field<u32> {
     let mut cells = Field::new(site.land.grid.size, 0u32);
     let mut order: Vec<usize> = (0..lakes.len()).collect();
@@ -162,11 +167,12 @@ fn flood(site: &Site<'_>, lakes: &mut [PlannedLake]) -> Field<u32> {
     cells
 }
 
-/// Adds to lakes the low ground beside rivers that run into them, where the lake stands up to it. Gives the lakes for which it does
-/// not, so that they would leave through such a river's bank, and the level of that.
+/// Extends lakes over low ground on the banks of rivers that flow into them, where the terrain contains the lake at
+/// its level. Returns the lakes for which it does not, which would spill through such a river's bank, with the
+/// elevation of that bank.
 pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
     let ground = site.land.ground.as_slice();
-    // The lake that each run comes to; what a run joins comes before it.
+    // The lake that each run finally reaches. A run comes after the one that it joins.
     let mut ends: Vec<Option<u32>> = Vec::with_capacity(network.rivers.len());
     for river in &network.rivers {
         ends.push(match river.mouth {
@@ -192,7 +198,7 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
         let level = network.lakes[lake as usize].level;
         if held[k] >= level && network.lake[k] == 0 {
             let met = pour(site, &mut network.lake, k, level, lake + 1, &mut wet);
-            // What is another river's water, or another lake's, stays that.
+            // Cells that are another river's or another lake's water stay so.
             let all = met.is_some();
             for k in wet.iter().filter(|k| all || numbers[**k] > 0) {
                 network.lake[*k] = 0;
@@ -203,7 +209,8 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
     dry.map(|(k, lake)| (lake, ground[k])).collect()
 }
 
-/// Marks the ground under `level` that hangs together with `seed`; a lake of another number that it meets ends it.
+/// Marks the connected ground around `seed` below `level`. Stops at a lake of another number, and returns that
+/// number.
 fn pour(
     site: &Site<'_>,
     cells: &mut Field<u32>,
@@ -243,20 +250,21 @@ fn pour(
 }
 
 impl Lakes {
-    /// Finds anew where stems lie in the lakes, which stay as they are.
+    /// Finds again where stems are inside lakes. The lakes do not change.
     pub fn pass(&mut self, tree: &Tree, stems: &[Stem]) {
         self.parts.clear();
         self.within = vec![0; tree.cells.len()];
         self.cut(tree, stems);
     }
 
-    /// Finds where stems lie in lakes.
+    /// Finds where stems are inside lakes.
     fn cut(&mut self, tree: &Tree, stems: &[Stem]) {
         for stem in stems {
             let label = |lakes: &Self, at: usize| match stem.nodes.get(at) {
                 Some(node) => lakes.cells[tree.cells[*node as usize] as usize],
                 None => stem.joins.map_or(0, |node| lakes.within[node as usize]),
             };
+            // A part extends from its first to its last node in the lake, including dry nodes between them.
             let labels: Vec<u32> = (0..=stem.nodes.len()).map(|at| label(self, at)).collect();
             let mut parts = Vec::new();
             let mut at = 0;
@@ -285,7 +293,7 @@ impl Lakes {
         }
     }
 
-    /// Adds dry places on the way through a lake to it, with what lies below its level beside them.
+    /// Adds the dry cells on rivers' paths through a lake to it, with the adjacent ground below its level.
     fn join(&mut self, site: &Site<'_>, tree: &Tree) {
         let mut wet = Vec::new();
         for (node, number) in self.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {

@@ -1,4 +1,4 @@
-//! Levees: the low ridges that floods leave beside rivers on their plains.
+//! Levees: low ridges that floods deposit along rivers on their floodplains.
 
 use crate::level::around;
 use crate::network::{Network, RiverKind, Vertex};
@@ -7,14 +7,14 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height};
 
-/// Breadth of a levee in widths of its river, and in cells at least.
+/// Width of a levee in widths of its river, and at least in cells.
 const BREADTH: (f64, f64) = (2.0, 1.5);
 
-/// Raises levees beside meandering rivers: at the water's edge by the design's share of their depth, outward ever less, to
-/// nothing where the levee ends. No water, and nothing that is protected, is raised.
+/// Raises levees along meandering rivers. The height is the design's share of the river's depth at the water's edge
+/// and decreases outwards to zero at the levee's outer edge. Water and protected ground are not raised.
 ///
-/// A flood drops its load where it leaves the channel, the coarsest first (Brierley, Ferguson & Woolfe 1997,
-/// What is a fluvial levee?, Sedimentary Geology 114).
+/// A flood deposits its load where it leaves the channel, the coarsest grains first (Brierley, Ferguson & Woolfe
+/// 1997, What is a fluvial levee?, Sedimentary Geology 114).
 pub(super) fn raise(
     site: &Site<'_>,
     design: &Design,
@@ -52,7 +52,8 @@ pub(super) fn raise(
     }
 }
 
-/// How far a levee reaches from the water at a vertex, in metres: no farther than the floodplain, and where there is none not at all.
+/// Returns the width of a levee at a vertex, in metres: at most that of the floodplain, and 0 for rivers that do not
+/// meander.
 fn breadth(design: &Design, cell: f64, vertex: &Vertex) -> f64 {
     match vertex.kind {
         RiverKind::Meandering => (BREADTH.0 * vertex.width).max(BREADTH.1 * cell).min(valley::plain(design, vertex)),

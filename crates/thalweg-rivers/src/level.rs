@@ -1,4 +1,4 @@
-//! Levels of water and bed along rivers.
+//! Computes the levels of water and bed along rivers.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height};
 
-/// Water stands below its banks by so much of its depth.
+/// The height of the banks above the water (freeboard), as a share of the water's depth.
 const FREEBOARD: f64 = 0.15;
 
-/// How far beyond the water's edge a bank is looked for, in cells.
+/// How far beyond the water's edge a bank is searched for, in cells.
 const BEYOND: f64 = 3.0;
 
-/// The cells that are rivers' water: for each one more than its run's index, 0 elsewhere. Those that lines pass come first, then whatever cell's
-/// middle lies within half a width of a line.
+/// Marks the cells covered by river water: one more than the index of the run, 0 elsewhere. Cells that lines pass
+/// take precedence over cells whose centre is within half a width of a line.
 pub(super) fn channels(site: &Site<'_>, network: &Network) -> Field<u32> {
     let cols = network.size[1];
     let mut mask = Field::new(network.size, 0u32);
@@ -43,8 +43,8 @@ pub(super) fn channels(site: &Site<'_>, network: &Network) -> Field<u32> {
     mask
 }
 
-/// Calls `visit` with the cells whose middles may lie within `reach` cells of a stretch, how far along it their nearest point is, and
-/// their distance from it in cells.
+/// Calls `visit` with each cell whose centre is within `reach` cells of a segment, the parameter (0 to 1) of the
+/// nearest point on the segment, and the distance to it in cells.
 pub(super) fn around(
     [rows, cols]: [usize; 2],
     pair: &[Vertex],
@@ -66,12 +66,14 @@ pub(super) fn around(
     }
 }
 
-/// How high a cell holds water, by a list in rising order of cells; [`Height::MIN`] where it holds none.
+/// Returns the level up to which a cell must hold back water, from a list sorted by cell; [`Height::MIN`] if it is
+/// not listed.
 pub(super) fn rim(rims: &[(u32, Height)], k: usize) -> Height {
     rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1)
 }
 
-/// The cells of dry ground beside a vertex, to its left and right; none on a side where the water meets other water or the land ends.
+/// Returns the dry cells on the left and right bank of a vertex; `None` on a side where the water meets other water
+/// or the land ends.
 pub(super) fn banks(
     site: &Site<'_>,
     network: &Network,
@@ -89,6 +91,7 @@ pub(super) fn banks(
     let half = vertices[at].width / 2.0 / network.cell;
     let [rows, cols] = network.size;
     [1.0, -1.0].map(|sign| {
+        // Step outwards from the water's edge until a cell is not water of this run.
         let mut far = half;
         while far <= half + BEYOND {
             let [i, j] =
@@ -111,11 +114,13 @@ pub(super) fn banks(
     })
 }
 
-/// Sets the levels of all runs over `ground`, into which no beds are cut.
+/// Sets the levels of all runs on `ground`, into which no beds are carved yet.
 ///
-/// Water stands no higher than the banks on either side, falls no more than it must, and never rises; a tributary's never lies under
-/// that of its river, and none under the lake or sea that it runs to. Over soft rock what is steeper than the design's `fall` is cut
-/// back. `caps` hold what cells must not exceed. The bed never rises either, and within a cell lies at one depth, in no place over `ground`.
+/// The water surface is below the banks on either side, falls no more than it must, and never rises downstream. A
+/// tributary's level is never below that of the river it joins, and no level is below that of the receiving lake or
+/// sea. On soft rock, stretches that are steeper than the design's `fall` are cut back. `caps` gives upper limits for
+/// levels in cells. The bed never rises downstream either; within a cell the depth is constant, and the bed is
+/// nowhere above `ground`.
 pub(super) fn set(
     site: &Site<'_>,
     design: &Design,
@@ -140,6 +145,8 @@ pub(super) fn set(
         arriving[number].sort_unstable_by_key(|came| came.vertex);
         let (lakes, cell, size) = (&network.lakes, network.cell, network.size);
         let river = &mut network.rivers[number];
+        // Going downstream, the level is the lowest limit so far, and no higher than the tributaries', but never
+        // below the base level.
         let mut level = match river.source {
             Source::Lake(lake) => lakes[lake as usize].level,
             Source::Head | Source::Parts { .. } => parted.map_or(Height::MAX, |parted| parted.along.surface),
@@ -178,7 +185,8 @@ pub(super) fn set(
             });
         }
     }
-    // A tributary ends at its river's levels, under which it does not come before: they were set last.
+    // A tributary ends at its river's levels, and is not below them upstream of that point; these levels are final
+    // only now.
     for number in 0..network.rivers.len() {
         if let Mouth::Joins { river, vertex } = network.rivers[number].mouth {
             let end = network.rivers[river as usize].vertices[vertex as usize];
@@ -194,7 +202,7 @@ pub(super) fn set(
     }
 }
 
-/// The levels with which a tributary comes to a vertex.
+/// The levels with which a tributary reaches a vertex.
 #[derive(Clone, Copy)]
 struct Arrival {
     vertex: u32,
@@ -202,15 +210,17 @@ struct Arrival {
     bed: Height,
 }
 
-/// Levels where an arm leaves its river.
+/// The levels where an arm branches off from its river.
 #[derive(Clone, Copy)]
 struct Parted {
-    /// At the vertex where it does.
+    /// The vertex at which it branches off.
     from: Vertex,
-    /// The lowest in the river's cells that it passes before it has its own.
+    /// The same vertex with the lowest levels of the river's cells that the arm passes before it has cells of its
+    /// own.
     along: Vertex,
 }
 
+/// Returns the levels where an arm branches off; `None` for other runs.
 fn parted(network: &Network, number: usize) -> Option<Parted> {
     let river = &network.rivers[number];
     let Source::Parts { river: parent, vertex } = river.source else { return None };
@@ -230,7 +240,8 @@ fn parted(network: &Network, number: usize) -> Option<Parted> {
     Some(Parted { from, along })
 }
 
-/// The lowest ground under a station: of its cells and, where a run ends in a lake, of that.
+/// Returns the lowest ground of a station: the minimum over its cells and, where a run ends in a lake or the sea, the
+/// last cell there.
 fn under(network: &Network, ground: &Field<Height>, number: usize, station: &Station) -> Height {
     let river = &network.rivers[number];
     let end = (station.last + 1 == river.vertices.len()).then(|| shoal(network, river)).flatten();
@@ -238,7 +249,7 @@ fn under(network: &Network, ground: &Field<Height>, number: usize, station: &Sta
     cells.map(|k| ground[k]).min().unwrap_or(Height::MAX)
 }
 
-/// The cell of the lake or the sea in which a run ends.
+/// Returns the cell of the lake or the sea in which a run ends.
 pub(super) fn shoal(network: &Network, river: &River) -> Option<usize> {
     let Cell { row: i, col: j } = river.vertices.last()?.cell(network.size);
     let k = i * network.size[1] + j;
@@ -249,12 +260,12 @@ pub(super) fn shoal(network: &Network, river: &River) -> Option<usize> {
     }
 }
 
-/// Sets a run's levels to those of its stations' cells as they are drawn, and in no cell under its level there: nowhere higher than they
-/// were.
+/// Lowers a run's levels to those of the surface drawn through its stations' cells, but not below the level of the
+/// cell that contains the vertex. No level is raised.
 fn draw<'a>(river: &mut River, size: [usize; 2], stations: impl Iterator<Item = (&'a Station, Height)>) {
     let levels: HashMap<usize, Height> =
         stations.flat_map(|(station, level)| station.cells.iter().map(move |k| (*k as usize, level))).collect();
-    // Out of a lake, and into one, water has that one's level.
+    // The first vertex out of a lake, and the last one in a lake or the sea, keep that water's level.
     let first = usize::from(matches!(river.source, Source::Lake(_)));
     let last = river.vertices.len() - usize::from(matches!(river.mouth, Mouth::Lake(_) | Mouth::Sea));
     let mut below = river.vertices.get(last).map_or(Height::MIN, |vertex| vertex.surface);
@@ -269,8 +280,8 @@ fn draw<'a>(river: &mut River, size: [usize; 2], stations: impl Iterator<Item = 
     }
 }
 
-/// Lays a run's bed under its water: at each station as deep as the river is there, or more where what comes, or the ground, lies lower.
-/// With stations come the levels of water and ground in their cells.
+/// Sets a run's bed below its water: at each station as deep as the river is there, or deeper where tributaries or
+/// the ground are lower. Stations come with the levels of water and ground in their cells.
 fn beds<'a>(
     river: &mut River,
     stations: impl Iterator<Item = (&'a Station, Height, Height)>,
@@ -296,12 +307,12 @@ fn beds<'a>(
     }
 }
 
-/// Metres as whole units.
+/// Converts metres to whole units.
 fn units(metres: f64) -> i32 {
     (metres * UNITS).round() as i32
 }
 
-/// The highest level that the ground beside a vertex and the lowest `under` it leave to the water.
+/// Returns the highest water level that the banks of a vertex, and the lowest ground `under` it, permit.
 fn limit(
     site: &Site<'_>,
     network: &Network,
@@ -318,8 +329,9 @@ fn limit(
     }
 }
 
-/// Gives vertices in cells that are another river's water the levels of that, where they fit between those before and after: two rivers
-/// that share a cell, for want of any other, have one water there.
+/// Gives vertices in cells that belong to another river the levels of that river's water, if these fit between the
+/// levels upstream and downstream. Two rivers that share a cell because there was no other have one water surface
+/// there.
 pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels]: [&Field<Height>; 2]) {
     let [_, cols] = network.size;
     for number in 0..network.rivers.len() {
@@ -331,7 +343,7 @@ pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels
             .collect();
         let river = &mut network.rivers[number];
         let strange = |k: usize| numbers[k] > 0 && numbers[k] != number as u32 + 1;
-        // An arm begins, and a tributary ends, in its river by right.
+        // An arm begins, and a tributary ends, in its river by design.
         let first = usize::from(matches!(river.source, Source::Parts { .. }));
         let last = river.vertices.len() - usize::from(matches!(river.mouth, Mouth::Joins { .. }));
         for at in first..last {
@@ -352,7 +364,7 @@ pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels
     }
 }
 
-/// Cuts falls back where the rock is soft.
+/// Cuts steep falls back where the rock is soft: limits the slope of the water surface, working upstream.
 fn grade(site: &Site<'_>, design: &Design, river: &mut River, cell: f64, size: [usize; 2]) {
     for at in (0..river.vertices.len() - 1).rev() {
         let (here, below) = (river.vertices[at], river.vertices[at + 1]);

@@ -1,25 +1,25 @@
-//! River networks: planned on a terrain's drainage, drawn as smooth lines, and carved.
+//! River networks: planned on a terrain's drainage, drawn as smooth lines, and carved into the ground.
 //!
-//! [`plan_rivers`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another
-//! river, a lake, the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`PlannedLake`]s with
-//! their levels. [`carve_rivers`] cuts them into the ground and gives each vertex its levels; it raises nothing but the
-//! levees that are asked for.
+//! [`plan_rivers`] determines where rivers run and their properties. It returns [`River`]s, which are lines from a
+//! source or a lake down to another river, a lake, the sea or the edge, with discharge, width and depth at every
+//! [`Vertex`], and [`PlannedLake`]s with their levels. [`carve_rivers`] cuts them into the ground and sets the levels
+//! of each vertex. It raises nothing except levees, if these are requested.
 //!
-//! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
-//! no water that runs uphill) holds of the cells as well.
+//! Lines touch only where one joins another, and each has a path of cells of its own. Properties of the lines (no
+//! crossings, no water that flows uphill) therefore hold for the cells as well.
 //!
 //! # Examples
 //! ```
 //! use thalweg_core::base::rng::Key;
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
 //! use thalweg_flow::Land;
-//! use thalweg_rivers::{Design, Site, plan};
+//! use thalweg_rivers::{Design, Site, plan_rivers};
 //!
 //! // A valley that falls to the south; cells are 100 m wide.
 //! let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
 //! let heights: Vec<f32> = (0..64 * 64).map(height).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
-//! let network = plan(&Site::of(Land::of(&terrain)), &Design::default(), Key::new(1, "example"))?;
+//! let network = plan_rivers(&Site::of(Land::of(&terrain)), &Design::default(), Key::new(1, "example"))?;
 //! assert!(!network.rivers.is_empty());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -68,50 +68,52 @@ use thalweg_flow::breach::BreachLimits;
 use thalweg_noise::given::{rows, springs};
 
 thalweg_core::with_defaults! {
-    /// How a network is made; [`Design::default`] holds the defaults of the model `river_network`.
+    /// The design parameters of a network; [`Design::default`] returns the defaults of the model `river_network`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Design {
-        /// Catchment in m² from which on there is a river; under [`LEAST_CELLS`] cells it counts as that.
+        /// Drainage area in m² from which on there is a river; at least that of [`LEAST_CELLS`] cells.
         pub catchment: f64 = 1e6,
-        /// Water that runs off, in metres a year.
+        /// Runoff in metres a year.
         pub runoff: f64 = 0.5,
-        /// How deep and how far from a hollow a channel may be cut to drain it; what is left becomes a lake.
+        /// Greatest depth of a channel that drains a depression, and how far from the pit it may reach; depressions
+        /// that remain become lakes.
         pub breach: BreachLimits = BreachLimits { depth: 12.0, length: 1000.0 },
-        /// Metres of roughness that have no say in where rivers run.
+        /// Roughness of the ground, in metres, that has no influence on where rivers run.
         pub noise: f64 = 2.0,
-        /// Depth in metres from which on a hollow that is left is a lake.
+        /// Depth in metres from which on a remaining depression is a lake.
         pub lake: f64 = 2.0,
-        /// Width in metres of a river of 1 m³/s.
+        /// Width in metres of a river with a discharge of 1 m³/s.
         pub width: f64 = 7.2,
-        /// Depth in metres of a river of 1 m³/s.
+        /// Depth in metres of a river with a discharge of 1 m³/s.
         pub depth: f64 = 0.27,
-        /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
+        /// How far rivers meander, as a factor: 0 not at all, 1 as usual in nature.
         pub meander: f64 = 1.0,
-        /// Breadth of floodplains on either side, as a factor on what is usual; 0 makes none.
+        /// Width of floodplains on either side, as a factor on the usual width; 0 makes none.
         pub floodplain: f64 = 1.0,
-        /// Height of levees beside meandering rivers, as a share of their depth; 0 raises none.
+        /// Height of levees beside meandering rivers, as a share of their depth; 0 makes none.
         pub levees: f64 = 0.0,
-        /// Steepest rise of the banks beyond, in metres per metre.
+        /// Slope of banks beyond floodplains, as rise over run.
         pub bank: f64 = 0.5,
-        /// Steepest fall of a river over soft rock, in metres per metre: waterfalls on it are cut back.
+        /// Slope of a river, as fall over run, above which waterfalls over soft rock are cut back.
         pub fall: f64 = 0.5,
-        /// Deepest such cut in metres.
+        /// Greatest depth of such a cut in metres.
         pub grading: f64 = 15.0,
-        /// Discharge in m³/s from which on a gentle river parts into arms at the sea; 0 parts none.
+        /// Discharge in m³/s from which on a gentle river divides into arms at the sea; with 0 none does.
         pub delta: f64 = 5.0,
-        /// How many widths a river of gentle slope has at the sea, beyond its own; 0 widens none.
+        /// How many times its own width a gentle river gains at the sea; with 0 none widens.
         pub estuary: f64 = 2.0,
     }
 }
 
-/// Fewest cells of a catchment that has a river: what fewer cells drain is noise.
+/// The fewest cells that a river's catchment may have; the drainage of fewer cells is noise.
 pub const LEAST_CELLS: u32 = 16;
 
 impl Design {
-    /// Checks its numbers.
+    /// Checks the numbers of the design.
     ///
     /// # Errors
-    /// As [`BreachLimits::check`]; a number below 0, over 1e15 or NaN, by name.
+    /// Returns the errors of [`BreachLimits::check`], and an error with the name of any number that is below 0, above
+    /// 1e15 or NaN.
     pub fn check(&self) -> Result<()> {
         self.breach.check()?;
         let values = [
@@ -137,43 +139,45 @@ impl Design {
     }
 }
 
-/// A place that a river shall pass through.
+/// A place that a river passes through.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pass {
-    /// Row and column.
+    /// Row and column of the place.
     pub cell: Cell,
-    /// Metres from which water is drawn to it, 0 to [`MAX_REACH`](waypoints::MAX_REACH).
+    /// The distance in metres from which water is drawn to it, 0 to [`MAX_REACH`](waypoints::MAX_REACH).
     pub reach: f64,
 }
 
-/// The land that a network is made for, and what is given of its rivers. Its layers are of the grid's size.
+/// The land for which a network is made, and the constraints on its rivers. Its layers have the grid's size.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
-    /// Ground, sea and edges; its outlets are the mouths that were asked for.
+    /// Ground, sea and edges. Its outlets are the requested mouths.
     pub land: Land<'a>,
-    /// Share of the runoff that each cell gives, 0 to 1; without it each gives all.
+    /// The share of the runoff that each cell contributes, 0 to 1; `None` if each cell contributes all of it.
     pub rain: Option<&'a Field<f32>>,
-    /// How hard bedrock is, 0 to 1: where it is hard waterfalls stay and floodplains are narrow. Without it all is soft (0).
+    /// The hardness of bedrock, 0 to 1. Where it is hard, waterfalls stay and floodplains are narrow. `None` means
+    /// soft (0) everywhere.
     pub hardness: Option<&'a Field<f32>>,
-    /// Where the ground is protected, 0 to 1: from a half on rivers go round it if there is a way.
+    /// The degree of protection of the ground, 0 to 1. Rivers avoid cells of 0.5 or more if there is a way round.
     pub protect: Option<&'a Field<f32>>,
-    /// Springs: rivers begin at them, whatever the catchment.
+    /// Springs. Rivers begin at them, whatever their drainage area.
     pub springs: &'a [springs::SpringSource],
     /// Places that rivers pass through.
     pub passes: &'a [Pass],
 }
 
 impl<'a> Site<'a> {
-    /// A land of which nothing else is given.
+    /// Creates a site of this land without further constraints.
     pub fn of(land: Land<'a>) -> Self {
         Self { land, rain: None, hardness: None, protect: None, springs: &[], passes: &[] }
     }
 
-    /// Checks what a caller may have got wrong.
+    /// Checks the layers, springs and passes.
     ///
     /// # Errors
-    /// As [`Land::check`]; a layer of another size; a spring or a pass outside the land, in the sea or where there is no data; a reach of a
-    /// pass that is negative or over [`MAX_REACH`](waypoints::MAX_REACH).
+    /// Returns the errors of [`Land::check`], and an error if a layer has another size, if a spring or a pass is
+    /// outside the land, in the sea or where there is no data, or if the reach of a pass is negative or above
+    /// [`MAX_REACH`](waypoints::MAX_REACH).
     pub fn check(&self) -> Result<()> {
         self.land.check()?;
         let [rows, cols] = self.land.grid.size;
@@ -201,7 +205,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Whether rivers are to keep off cell `k`.
+    /// Returns true if rivers must avoid cell `k`.
     fn is_barred(&self, k: usize) -> bool {
         self.protect.is_some_and(|protect| protect[k] >= 0.5)
     }
@@ -210,7 +214,7 @@ impl<'a> Site<'a> {
         self.land.nodata.is_some_and(|mask| mask[k])
     }
 
-    /// Whether cell `k` lies in the sea.
+    /// Returns true if cell `k` is in the sea.
     fn is_sea(&self, k: usize) -> bool {
         self.land.grid.sea_level.is_some_and(|sea| self.land.ground[k] <= sea)
     }

@@ -1,19 +1,23 @@
-//! The cells that a line passes, one after the other.
+//! Traversal of the cells along a straight line.
 
 use thalweg_core::Cell;
 
-/// How near to a corner a way goes through it, as a share of the way: more than the rounding of a place in a file, 1e-7 of a cell.
+/// How close to a corner a segment counts as passing through it, as a share of the segment: more than the rounding of
+/// coordinates in files, 1e-7 of a cell.
 const CORNER: f64 = 1e-6;
 
-/// Calls `visit` with the cells that the straight line from `from` to `to` passes, from the second one on; positions
-/// are in cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of
-/// the two beside.
+/// Calls `visit` for each cell that the straight line from `from` to `to` passes, except the first. Positions are in
+/// cells.
+///
+/// Where the line passes exactly through a corner, or closer to it than the precision of files, the traversal
+/// continues diagonally and visits neither of the two adjacent cells.
 pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: impl FnMut(Cell<i64>)) {
     let (from, to) = (from.into(), to.into());
     let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
     let (mut at, end) = (cell(from), cell(to));
     let along = [to[0] - from[0], to[1] - from[1]];
-    // Shares of the way to the next border across each axis, and between two of them.
+    // Line parameters at which the line crosses the next border along each axis, and the increments between two
+    // borders.
     let mut next = [f64::INFINITY; 2];
     let mut between = [f64::INFINITY; 2];
     for k in 0..2 {
@@ -24,7 +28,7 @@ pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: imp
         }
     }
     while at != end {
-        // Rounding must not lead past the last row or column.
+        // Step only along axes that have not reached the end cell, so that rounding cannot lead beyond it.
         let open = [0, 1].map(|k| at[k] != end[k]);
         let both = open == [true; 2] && (next[0] - next[1]).abs() <= CORNER;
         for k in 0..2 {
@@ -40,13 +44,13 @@ pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: imp
     }
 }
 
-/// The index of a cell, if it lies in a field of that size.
+/// Returns the row-major index of a cell; `None` if it is outside a field of this size.
 pub(super) fn index([rows, cols]: [usize; 2], Cell { row: i, col: j }: Cell<i64>) -> Option<usize> {
     let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
     inside.then(|| i as usize * cols + j as usize)
 }
 
-/// A path of cells without those whose neighbours touch in a corner.
+/// Removes the cells of a path whose predecessor and successor touch (at an edge or a corner).
 pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> {
     let mut kept: Vec<(u32, T)> = Vec::with_capacity(path.len());
     for step in path {
@@ -62,7 +66,8 @@ pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> 
     kept
 }
 
-/// The point of the way from `a` to `b` that is nearest to `p`, as a share of the way, and the square of its distance.
+/// Returns the parameter t (0 to 1) of the point on the segment from `a` to `b` that is nearest to `p`, and the
+/// square of its distance.
 pub fn nearest(p: impl Into<Cell<f64>>, a: impl Into<Cell<f64>>, b: impl Into<Cell<f64>>) -> (f64, f64) {
     let (p, a, b) = (p.into(), a.into(), b.into());
     let along = [b[0] - a[0], b[1] - a[1]];
@@ -87,7 +92,7 @@ mod tests {
             walk(a, b, |cell| seen.push(<[i64; 2]>::from(cell)));
             assert_eq!(seen[seen.len() - 1], b.map(|x| x as i64));
             assert!(seen.windows(2).all(|pair| pair[0][0].abs_diff(pair[1][0]) + pair[0][1].abs_diff(pair[1][1]) == 1));
-            // A thousand points on the way lie in the cells passed, in their order.
+            // A thousand points along the line are in the visited cells, in the same order.
             let mut at = 0;
             for step in 0..=1000 {
                 let t = f64::from(step) / 1000.0;

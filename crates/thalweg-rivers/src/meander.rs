@@ -1,4 +1,4 @@
-//! How rivers wander.
+//! Computes how far rivers meander from their planned course.
 
 use crate::course::{Course, End, Shape, centre};
 use crate::lakes::Lakes;
@@ -10,30 +10,32 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height, Point};
 use thalweg_noise::waves::Waves;
 
-/// Wavelength of bends in widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10 to 14).
+/// Wavelength of meanders in river widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10
+/// to 14).
 const WAVELENGTH: f64 = 11.0;
 
-/// Half the belt of bends in widths, for a river that wanders freely.
+/// Half-width of the meander belt in river widths, for a river that meanders freely.
 const BELT: f64 = 2.2;
 
-/// Slopes from which on rivers begin to run straight, and at which they do.
+/// Slope above which rivers begin to straighten, and slope at which they are straight.
 const STRAIGHT: [f64; 2] = [0.002, 0.02];
 
-/// Fewest cells to a wavelength that a line can follow, and so many that it follows well.
+/// Fewest cells per wavelength that a line can follow, and number of cells at which it follows the full amplitude.
 const CELLS: [f64; 2] = [4.0, 8.0];
 
-/// Where nodes go, and how broad the level floor of their valley is.
+/// The displacement of nodes, and the width of the level valley floor.
 pub(super) struct Bends {
-    /// Rows and columns from a cell's middle.
+    /// Displacement of each node from its cell's centre, in rows and columns.
     pub shift: Vec<Cell<f64>>,
-    /// Metres to either side; the lesser one.
+    /// Extent of the valley floor to either side, in metres; the lesser of the two sides.
     pub floor: Vec<f64>,
 }
 
-/// Bends of all courses.
+/// Computes the meanders of all courses.
 ///
-/// A river goes to the side as a noise of the place says, whose wavelength is its own bends'; being of the place, it is the same
-/// for rivers that were found in slightly other cells. Bends keep within the level floor of the valley.
+/// The lateral displacement of a river is a noise field of its position, with the wavelength of the river's own
+/// meanders. Because the noise depends on position alone, it is nearly the same for rivers that were found in
+/// slightly different cells. Meanders stay within the level floor of the valley.
 pub(super) fn bends(
     site: &Site<'_>,
     design: &Design,
@@ -47,7 +49,7 @@ pub(super) fn bends(
     let n = tree.cells.len();
     let floor: Vec<f64> = (0..n).map(|node| floor(site, filled, (tree, lakes, shape), node)).collect();
     let mut shift = vec![Cell::new(0.0, 0.0); n];
-    // What bends add, by which those that join are carried along.
+    // The displacement by meanders alone, which also moves the ends of tributaries.
     let mut bend = vec![[0.0; 2]; n];
     for course in courses {
         let count = course.nodes.len();
@@ -58,7 +60,7 @@ pub(super) fn bends(
             let seen = ((wavelength / grid.cell - CELLS[0]) / (CELLS[1] - CELLS[0])).clamp(0.0, 1.0);
             let gentle = ((STRAIGHT[1] - shape.slope[node]) / (STRAIGHT[1] - STRAIGHT[0])).clamp(0.0, 1.0);
             let belt = (design.meander * BELT * shape.width[node] * gentle).min(0.8 * floor[node]);
-            // Pinned at lakes and at the end, over a wavelength.
+            // Displacements fade to zero within one wavelength of lakes and of the course's end.
             let apart = |cells: usize| (cells as f64 * grid.cell / wavelength.max(grid.cell)).min(1.0);
             let mut held = 1.0f64;
             if course.source != Source::Head {
@@ -82,7 +84,7 @@ pub(super) fn bends(
             bend[*node as usize] = [across[at] * x, -across[at] * y];
         }
         if let End::Joins(node) = course.end {
-            // A river that bends takes the ends of its tributaries along.
+            // A meandering river moves the ends of its tributaries with it.
             let [y, x] = bend[node as usize];
             let reach = 4.0 * (y * y + x * x).sqrt() + 2.0;
             for (at, node) in course.nodes.iter().enumerate() {
@@ -103,20 +105,22 @@ pub(super) fn bends(
     Bends { shift, floor }
 }
 
-/// A mean with the neighbours; the ends stay.
+/// Averages each value with its neighbours (weights 1, 2, 1); the ends stay.
 fn eased(values: &[f64]) -> Vec<f64> {
     let last = values.len().saturating_sub(1);
     let mean = |at: usize| (values[at.saturating_sub(1)] + 2.0 * values[at] + values[(at + 1).min(last)]) / 4.0;
     (0..values.len()).map(|at| if at == 0 || at == last { values[at] } else { mean(at) }).collect()
 }
 
-/// How far to the left or right a place goes, about −1 to 1: a noise whose bends are `wavelength` metres long.
+/// Returns the relative displacement to the left or right at a position, about −1 to 1: a noise whose meanders are
+/// `wavelength` metres long.
 fn wave(waves: &Waves, point: Point, wavelength: f64) -> f64 {
-    // A bend to either side takes some two lattice units.
+    // A pair of opposite meanders takes about two lattice units of the noise.
     (2.4 * waves.at(point, wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
 }
 
-/// Metres to either side of a node over which the ground stays about as low as its valley floor.
+/// Returns the distance in metres, to the narrower side of a node, over which the ground is about as low as the
+/// valley floor.
 fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, &Lakes, &Shape), node: usize) -> f64 {
     let cell = site.land.grid.cell;
     let [rows, cols] = site.land.grid.size;

@@ -1,71 +1,74 @@
-//! [`Network`]: rivers as lines, lakes as levels.
+//! The river network: [`Network`] with rivers as lines and lakes as levels.
 
 use thalweg_core::terrain::{ReachId, strahler_order};
 use thalweg_core::{Cell, Field, Height, Size};
 pub use thalweg_flow::accumulate::SHARES;
 
-/// Parts to a cubic metre a second, 2³⁶, in which discharges are counted: sums of them are exact.
+/// Number of parts per m³/s, 2³⁶, in which discharges are counted as integers. Sums of them are exact.
 pub const FLOW: f64 = 68_719_476_736.0;
 
-/// A point of a river.
+/// A vertex of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Vertex {
-    /// Row and column in cells; cell (i, j) reaches from i to i + 1 and from j to j + 1.
+    /// Row and column in cells; cell (i, j) extends from i to i + 1 and from j to j + 1.
     pub place: Cell<f64>,
-    /// Discharge in parts of 1 m³/s ([`FLOW`] to one). Of sampled rivers it is the drainage, a number of points, in the same parts.
+    /// Discharge in parts of 1 m³/s ([`FLOW`] parts each). For sampled rivers it is the drainage, a number of points,
+    /// in the same parts.
     pub flow: i64,
-    /// Catchment in parts of a cell ([`SHARES`] to one).
+    /// Drainage area in parts of a cell ([`SHARES`] parts each).
     pub area: i64,
-    /// Width of the water in metres.
+    /// Width of the water surface in metres.
     pub width: f64,
     /// Depth of the water in metres.
     pub depth: f64,
-    /// Fall over length, in metres per metre, smoothed along the river.
+    /// Slope along the river, in metres per metre, smoothed along its course.
     pub slope: f64,
-    /// How far the level valley floor reaches to either side, in metres from the line.
+    /// Half-width of the level valley floor: its extent from the line to either side, in metres.
     pub floor: f64,
-    /// What kind of river it is here.
+    /// The kind of river at the vertex.
     pub kind: RiverKind,
-    /// Level of the water; known once it is carved.
+    /// Level of the water surface; set when the river is carved.
     pub surface: Height,
-    /// Level of the bed; known once it is carved.
+    /// Level of the bed; set when the river is carved.
     pub bed: Height,
-    /// Levels of water and bed, in this order, in the cells that have their levels from here; known once it is carved, and of sampled
-    /// rivers never.
+    /// Levels of water and bed, in this order, in the cells that have their levels from this vertex; set when the
+    /// river is carved, and never set for sampled rivers.
     pub pool: [Height; 2],
 }
 
 impl Vertex {
-    /// Discharge in m³/s.
+    /// Returns the discharge in m³/s.
     pub fn discharge(&self) -> f64 {
         self.flow as f64 / FLOW
     }
 
-    /// The cell in which it lies, on a grid of `size`; the nearest cell if it lies outside the grid.
+    /// Returns the cell that contains the vertex, on a grid of `size`; the nearest cell if the vertex is outside the
+    /// grid.
     pub fn cell(&self, size: Size) -> Cell {
         Cell::from_axes(|k| (self.place[k].max(0.0) as usize).min(size[k] - 1))
     }
 }
 
-/// What kind of river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding after
-/// Leopold & Wolman 1957, USGS Prof. Paper 282-B). Slopes are in metres per metre.
+/// The kind of a river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding
+/// after Leopold & Wolman 1957, USGS Prof. Paper 282-B). Slopes are in metres per metre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RiverKind {
-    /// A mountain torrent: a slope of 0.065 and more.
+    /// Mountain torrent: a slope of 0.065 or more.
     Torrent,
-    /// Steps and pools: a slope of 0.02 and more.
+    /// Step-pool channel: a slope of 0.02 or more.
     StepPool,
-    /// Many arms on a broad bed: steeper than 0.0125·Q^−0.44, Q in m³/s, on a floor of over two widths to a side.
+    /// Braided channel, with many arms on a broad bed: steeper than 0.0125·Q^−0.44, Q in m³/s, on a valley floor that
+    /// extends more than two widths to either side.
     Braided,
-    /// All else.
+    /// Meandering channel: all other rivers.
     #[default]
     Meandering,
 }
 
 impl RiverKind {
-    /// Its name in files.
+    /// Returns the name that files use for the kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Torrent => "torrent",
@@ -76,65 +79,65 @@ impl RiverKind {
     }
 }
 
-/// Where a run begins.
+/// The beginning of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
-    /// Of itself, or at a spring.
+    /// A headwater or a spring.
     Head,
-    /// Out of the lake of that index in [`Network::lakes`].
+    /// The lake of that index in [`Network::lakes`], from which the run flows.
     Lake(u32),
-    /// As an arm of another run.
+    /// Another run, from which this one branches as a distributary.
     Parts {
-        /// That run's index in [`Network::rivers`].
+        /// The index of that run in [`Network::rivers`].
         river: u32,
-        /// Index of the vertex of that run at which it parts.
+        /// The index of the vertex of that run at which this one branches.
         vertex: u32,
     },
 }
 
-/// Where a run ends.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mouth {
-    /// In a vertex of another run.
+    /// A vertex of another run.
     Joins {
-        /// That run's index in [`Network::rivers`].
+        /// The index of that run in [`Network::rivers`].
         river: u32,
-        /// Index of that vertex in it.
+        /// The index of the vertex in that run.
         vertex: u32,
     },
-    /// In the lake of that index in [`Network::lakes`].
+    /// The lake of that index in [`Network::lakes`].
     Lake(u32),
-    /// In the sea.
+    /// The sea.
     Sea,
-    /// Over an open edge, or into missing data.
+    /// An open edge, or missing data.
     Edge,
-    /// At a given outlet, or in the lowest place of land without any way out.
+    /// A given outlet, or the lowest cell of land that has no outlet.
     Outlet,
 }
 
-/// How a reach ends, as files say it.
+/// The end of a reach, as written to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReachEnd {
-    /// In another reach.
+    /// The reach flows into another reach.
     #[default]
     River,
-    /// In a lake.
+    /// The reach ends in a lake.
     Lake,
-    /// In the sea.
+    /// The reach ends in the sea.
     Sea,
-    /// Over an open edge, or into missing data.
+    /// The reach ends at an open edge or at missing data.
     Edge,
-    /// As [`Mouth::Outlet`].
+    /// The reach ends at an outlet, as for [`Mouth::Outlet`].
     Outlet,
 }
 
 impl ReachEnd {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [Self::River, Self::Lake, Self::Sea, Self::Edge, Self::Outlet];
 
-    /// How the last reach of a run ends.
+    /// Returns the end of a run's last reach.
     pub fn of(mouth: Mouth) -> Self {
         match mouth {
             Mouth::Joins { .. } => Self::River,
@@ -145,7 +148,7 @@ impl ReachEnd {
         }
     }
 
-    /// Its name as it stands in files.
+    /// Returns the name that files use for this end.
     pub fn word(self) -> &'static str {
         match self {
             Self::River => "river",
@@ -156,125 +159,132 @@ impl ReachEnd {
         }
     }
 
-    /// The end of that name; `None` if there is none.
+    /// Returns the end of that name; `None` if there is none.
     pub fn find(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|end| end.word() == word)
     }
 }
 
-/// A run: a river from its source or a lake down to where it ends; tributaries join it on the way.
+/// A run: a river from its source, or from a lake, down to its end. Tributaries join it along the way.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct River {
-    /// Index of its name in [`Network::names`]: what lies above and below a lake, and the arms of a delta, share it.
+    /// The index of its name in [`Network::names`]. Runs above and below a lake, and the arms of a delta, share one
+    /// name.
     pub number: u32,
-    /// Its beginning.
+    /// The beginning of the run.
     pub source: Source,
-    /// Its end.
+    /// The end of the run.
     pub mouth: Mouth,
-    /// Its line, downstream; at least two vertices.
+    /// The vertices of its line in downstream order; at least two.
     pub vertices: Vec<Vertex>,
-    /// Its own cells (index in row-major order), downstream, and for each the index of the vertex whose levels it has: the lowest one in
-    /// it. Of sampled rivers it is the vertex that the cell comes after.
+    /// Its own cells (row-major index) in downstream order, each with the index of the vertex whose levels it has:
+    /// the lowest vertex in the cell. For sampled rivers it is the vertex that the cell follows.
     pub path: Vec<(u32, u32)>,
-    /// The same of cells beside the path into which the line only cuts, or by which the ground under it is drawn.
+    /// Cells adjacent to the path, in the same form: cells that the line merely cuts, or from which the ground under
+    /// it is drawn.
     pub aside: Vec<(u32, u32)>,
-    /// For each vertex the index of the one downstream at whose level water stands in the cells that have their levels from it; where
-    /// there is none, its own. Empty for sampled rivers.
+    /// For each vertex, the index of the vertex downstream at whose level water stands in the cells that have their
+    /// levels from it; its own index if there is none. Empty for sampled rivers.
     pub low: Vec<u32>,
-    /// The lowest level that its water comes to: that of the lake or the sea in which it ends at last. `None` where it leaves over an
-    /// edge or at an outlet, and for sampled rivers.
+    /// The base level of the run: the level of the lake or the sea in which its water finally ends. `None` if the
+    /// water leaves over an edge or at an outlet, and for sampled rivers.
     pub base: Option<Height>,
 }
 
-/// A lake that rivers run into or out of, as a plan knows it.
+/// A lake that rivers flow into or out of, as planned.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlannedLake {
-    /// Level of its water.
+    /// The level of its water.
     pub level: Height,
-    /// Index, in row-major order, of a cell in it: the lowest one of its hollow.
+    /// The row-major index of a cell in the lake: the lowest cell of its depression.
     pub seed: u32,
 }
 
-/// All rivers and lakes.
+/// All rivers and lakes of a site.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Network {
-    /// Rivers, each after those that it joins or parts from.
+    /// The rivers, each after those that it joins or branches from.
     pub rivers: Vec<River>,
-    /// Indices of all rivers, each after those that flow into it, by way of lakes too, and after the one that it parts from.
+    /// Indices of all rivers, each after those that flow into it (directly or through lakes) and after the one that
+    /// it branches from.
     pub order: Vec<u32>,
     /// The lakes.
     pub lakes: Vec<PlannedLake>,
-    /// For each cell the number of its lake, one more than its index in `lakes`; 0 where there is none.
+    /// For each cell, the number of its lake, one more than the index in `lakes`; 0 where there is no lake.
     pub lake: Field<u32>,
-    /// For each river name ([`River::number`]) a hash of the world cell of its mouth: it stays the same as long as that does.
+    /// For each river name ([`River::number`]), a hash of the world cell of the river's mouth. It is stable as long
+    /// as the mouth stays in its cell.
     pub names: Vec<u32>,
     /// Rows and columns of the grid.
     pub size: Size,
     /// Side of a cell in metres.
     pub cell: f64,
-    /// At how many cells directions were taken across ground that rivers were to keep off: places without a way round.
+    /// Number of cells at which rivers cross protected ground because there is no way round.
     pub barred: u64,
-    /// At how many cells lines still met other water, themselves or the edge when all tries were done, if only in passing; 0 of
-    /// sampled rivers, which are not asked.
+    /// Number of places at which lines still met other water, themselves or the edge after all iterations, even if
+    /// only briefly; always 0 for sampled rivers, which are not checked.
     pub met: u64,
 }
 
-/// A river reach: the part of a run between two places where a tributary joins or an arm parts, or where the run begins
-/// or ends. It is the same in memory and in files; places, levels and widths are one to a vertex, from the upper end
-/// down.
+/// A river reach: the part of a run between two places where a tributary joins or an arm branches off, or where the
+/// run begins or ends.
+///
+/// The same structure is used in memory and in files. Positions, levels and widths have one entry per vertex, in
+/// downstream order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RiverReach {
-    /// Its number: its index in what [`Network::reaches`] returns.
+    /// The number of the reach: its index in the result of [`Network::reaches`].
     pub id: ReachId,
     /// One more than the index of its run in [`Network::rivers`], as in the rasters.
     pub run: u32,
-    /// Name of its river: the hash of [`Network::names`] in hexadecimal digits.
+    /// The name of its river: the hash in [`Network::names`] in hexadecimal digits.
     pub name: String,
     /// Strahler order, from 1.
     pub order: u32,
-    /// Kind of river at the middle vertex.
+    /// The kind of river at the middle vertex.
     pub kind: RiverKind,
     /// Length in metres.
     pub length: f64,
-    /// Discharge at its upper and at its lower end in m³/s, without the water that joins at the lower end.
+    /// Discharge at the upper and at the lower end in m³/s, without the water that joins at the lower end.
     pub discharge: [f64; 2],
-    /// Drainage area at its lower end in m², without that of what joins there.
+    /// Drainage area at the lower end in m², without the area of what joins there.
     pub drainage_area: f64,
     /// Depth of the water at the middle vertex, in metres.
     pub depth: f64,
-    /// Number of the lake that it comes out of; `None` if it comes out of none.
+    /// The number of the lake that the reach flows out of; `None` if there is none.
     pub lake_from: Option<u32>,
-    /// Number of the lake that it runs into; `None` if it runs into none.
+    /// The number of the lake that the reach flows into; `None` if there is none.
     pub lake_to: Option<u32>,
-    /// The reach at whose end it parts from another run; `None` if it is no arm.
+    /// The reach at whose end this one branches off from another run; `None` if it is not a distributary.
     pub parts_from: Option<ReachId>,
-    /// How it ends.
+    /// How the reach ends.
     pub end: ReachEnd,
-    /// The reach that it runs into; `None` where it ends in a lake, in the sea, over an edge or at an outlet.
+    /// The reach that this one flows into; `None` if it ends in a lake, in the sea, at an edge or at an outlet.
     pub downstream: Option<ReachId>,
-    /// Row and column in cells from the north-west corner; cell (i, j) reaches from i to i + 1 and from j to j + 1. At
-    /// least two.
+    /// Positions of the vertices: row and column in cells from the north-western corner; cell (i, j) extends from i
+    /// to i + 1 and from j to j + 1. At least two.
     pub places: Vec<Cell<f64>>,
-    /// Levels of the water in metres.
+    /// Levels of the water surface in metres.
     pub surface: Vec<f64>,
     /// Levels of the bed in metres.
     pub bed: Vec<f64>,
-    /// Widths of the water in metres.
+    /// Widths of the water surface in metres.
     pub width: Vec<f64>,
 }
 
-/// The reaches of all runs as ranges of vertices.
+/// The reaches of all runs, as ranges of vertices.
 struct Cuts {
-    /// For each run the indices of the vertices between its reaches, its first and its last vertex among them.
+    /// For each run, the indices of the vertices that bound its reaches, including its first and its last vertex.
     vertices: Vec<Vec<u32>>,
-    /// For each run the number of its first reach.
+    /// For each run, the number of its first reach.
     first: Vec<ReachId>,
 }
 
 impl Cuts {
+    /// Finds the vertices at which runs are split: where tributaries join and arms branch off.
     fn new(network: &Network) -> Self {
         let mut vertices: Vec<Vec<u32>> =
             network.rivers.iter().map(|river| vec![0, river.vertices.len() as u32 - 1]).collect();
@@ -298,14 +308,14 @@ impl Cuts {
         Self { vertices, first }
     }
 
-    /// The reach of a run that begins at this vertex; the last one at the very end of the run.
+    /// Returns the reach of a run that begins at this vertex; the run's last reach if the vertex is its last.
     fn reach_from(&self, run: u32, vertex: u32) -> ReachId {
         let cuts = &self.vertices[run as usize];
         let place = cuts.binary_search(&vertex).unwrap_or(0).min(cuts.len() - 2);
         self.first[run as usize] + place as ReachId
     }
 
-    /// The reach of a run that ends at this vertex.
+    /// Returns the reach of a run that ends at this vertex.
     fn reach_to(&self, run: u32, vertex: u32) -> ReachId {
         let place = self.vertices[run as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
         self.first[run as usize] + place as ReachId
@@ -313,10 +323,12 @@ impl Cuts {
 }
 
 impl Network {
-    /// The runs cut where tributaries join and arms part, in the order of `rivers` and downstream.
+    /// Splits the runs into reaches where tributaries join and arms branch off. Reaches are in the order of `rivers`
+    /// and downstream.
     pub fn reaches(&self) -> Vec<RiverReach> {
         let cuts = Cuts::new(self);
-        // Water and drainage area, in parts, that join each run at a vertex; those of an arm leave it there.
+        // Discharge and drainage area, in parts, that join each run at a vertex; negative for arms, which leave the
+        // run there.
         let mut joining: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); self.rivers.len()];
         for river in &self.rivers {
             if let (Mouth::Joins { river: other, vertex }, Some(last)) = (river.mouth, river.vertices.last()) {
@@ -376,7 +388,7 @@ impl Network {
         reaches
     }
 
-    /// Assigns the Strahler orders, which lakes pass on from the reaches that run into them.
+    /// Assigns Strahler orders. Lakes pass on the orders of the reaches that flow into them.
     fn assign_orders(&self, reaches: &mut [RiverReach], cuts: &Cuts) {
         let mut tributaries: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
         let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
@@ -398,7 +410,7 @@ impl Network {
         }
     }
 
-    /// Metres along a run from its first vertex, for each of its vertices; the first is 0.
+    /// Returns the distance along a run from its first vertex to each of its vertices, in metres; the first is 0.
     pub fn lengths(&self, river: &River) -> Vec<f64> {
         let mut sum = 0.0;
         let mut lengths = vec![0.0];

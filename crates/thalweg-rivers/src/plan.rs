@@ -1,4 +1,4 @@
-//! From a site to a network.
+//! Plans the network of a site.
 
 use crate::lakes::Caps;
 use crate::network::Network;
@@ -10,21 +10,21 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Edge, Height, Result};
 use thalweg_flow::{Land, Part};
 
-/// How often the outlets of lakes are joined.
+/// Number of attempts to lead all water of a lake to one outlet.
 const TRIES: usize = 8;
 
-/// How often lakes that leak are lowered, and after how many tries they are given up instead.
+/// Number of attempts to lower leaking lakes, and number of attempts after which leaking lakes are removed instead.
 const LEAKS: [usize; 2] = [16, 6];
 
-/// Plans the rivers and lakes of a site; `key` gives their bends.
+/// Plans the rivers and lakes of a site; `key` determines the meanders.
 ///
-/// The ground is freed of its roughness, its hollows are drained by channels where the limits allow and else become lakes, and
-/// where enough land drains through a cell there is a river. Cells are joined to lines, these smoothed and bent. A lake that
-/// would run out through the bank of a river that comes to it is lowered to that bank. Levels come with
-/// [`carve_rivers`](crate::carve_rivers).
+/// The ground is smoothed. Its depressions are drained by channels where the limits permit and become lakes
+/// otherwise. A cell with enough drainage area is a river. River cells are connected to lines, which are smoothed and
+/// displaced to meander. A lake that would spill through the bank of a river that flows into it is lowered to that
+/// bank. Levels are set by [`carve_rivers`](crate::carve_rivers).
 ///
 /// # Errors
-/// As [`Site::check`] and [`Design::check`].
+/// Returns the errors of [`Site::check`] and [`Design::check`].
 pub fn plan_rivers(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
     site.check()?;
     design.check()?;
@@ -50,7 +50,8 @@ pub fn plan_rivers(site: &Site<'_>, design: &Design, key: Key) -> Result<Network
     }
 }
 
-/// Where all water ends if it can leave nowhere: the lowest place of the ground, whatever the surface that rivers are planned on.
+/// Returns the cell where all water ends if the land has no outlet: the lowest cell of the actual ground, not of the
+/// planning surface.
 fn sink(site: &Site<'_>) -> Vec<Cell> {
     if !site.land.outlets.is_empty() || site.land.grid.edges.contains(&Edge::Open) {
         return Vec::new();
@@ -60,12 +61,12 @@ fn sink(site: &Site<'_>) -> Vec<Cell> {
     place.into_iter().map(|k| Cell::new(k / parts.cols(), k % parts.cols())).collect()
 }
 
-/// Lays the network on drained land, with lakes no higher than `caps`.
+/// Builds the network on drained land, with lakes no higher than `caps`.
 fn lay_network(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: Key) -> Result<Network> {
     let mut tree = Tree::grow(site, design, drained)?;
     let mut stems = tree.stems(site);
     let mut lakes = lakes::find(site, design, drained, (&tree, &stems), caps);
-    // Stems that change may pass lakes elsewhere; in the end some lake may keep two outlets.
+    // Changed stems may pass through other lakes. After the last attempt some lake may still have two outlets.
     for _ in 0..TRIES {
         if !tree.join_outlets(site, &lakes.within) {
             break;
@@ -79,7 +80,7 @@ fn lay_network(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps,
     let layout =
         Layout { site, filled: &drained.filled, tree: &tree, lakes: &lakes, courses: &courses, shift: &bends.shift };
     let (lines, met) = untangle::lines(&layout);
-    // A course's last node comes after all that flows into it.
+    // Order the courses by their last node, so that each comes after all that flow into it.
     let mut rank = vec![0u32; tree.cells.len()];
     for (place, node) in tree.order.iter().enumerate() {
         rank[*node as usize] = place as u32;

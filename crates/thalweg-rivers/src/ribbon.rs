@@ -1,22 +1,24 @@
-//! Rivers as ribbons: how far their water reaches to either side of their lines, and how much of each cell it covers.
+//! Rivers as ribbons: the lateral extent of their water along their lines, and the share of each cell that it covers.
 
 use crate::drawn;
 use crate::network::{Mouth, Network, River};
 use thalweg_core::{Cell, Field, Height};
 
-/// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in widths of a cell.
+/// How far inside its last water cell a ribbon or a lake's sheet ends, in cells.
 pub const MARGIN: f64 = 1.0 / 1024.0;
 
-/// Steps in which the ground under a ribbon is looked at, in cells.
+/// Step at which the ground under a ribbon is sampled, in cells.
 const STEP: f64 = 1.0 / 16.0;
 
-/// For each run the places to the left and the right of its vertices (rows and columns, in cells) where its water ends: half a width
-/// away, or where the cells end whose ground lies under the vertex's level and that are water, or where the ground as it is drawn
-/// between the middles of cells comes out of the water. A vertex that is itself under the drawn ground has what the cells give.
+/// Returns, for each run, the left and right edge of the water at each vertex, facing downstream (rows and columns,
+/// in cells).
 ///
-/// There is a list for each of [`Network::rivers`], and in it for each vertex left and right, facing downstream. `numbers` is for each cell
-/// one more than the index of the run whose water it is, else 0, and `ground` the ground with its beds, as a
-/// [`Carved`](crate::Carved) has both.
+/// The water ends at half a width, or where the water cells whose ground is below the vertex's level end, or where
+/// the ground as drawn between cell centres emerges from the water, whichever comes first. For a vertex that is
+/// itself below the drawn ground only the cells count.
+///
+/// The result has one list for each of [`Network::rivers`]. `numbers` gives for each cell one more than the index of
+/// the run whose water it is, else 0, and `ground` is the ground with its beds; a [`Carved`](crate::Carved) has both.
 pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[Cell<f64>; 2]>> {
     let wet = |k: usize| numbers[k] > 0 || network.lake[k] > 0;
     let sides = |river: &River| {
@@ -28,7 +30,7 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
             let [y, x] = [b[0] - a[0], b[1] - a[1]];
             let length = (y * y + x * x).sqrt().max(1e-9);
             let half = vertex.width / 2.0 / network.cell;
-            // To the left as it flows, then to the right: rows grow southward.
+            // First the left side as the river flows, then the right: rows increase southward.
             [-1.0, 1.0].map(|side| {
                 let to =
                     Cell::new(vertex.place.row + side * half * x / length, vertex.place.col - side * half * y / length);
@@ -48,7 +50,7 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
     network.rivers.iter().map(sides).collect()
 }
 
-/// How far on the way from a place to another all of it shows, if the first place does.
+/// Returns the farthest point on the segment up to which all of it is visible, if the first point is.
 pub fn shore(from: Cell<f64>, to: Cell<f64>, shows: impl Fn(Cell<f64>) -> bool) -> Cell<f64> {
     let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
     let span = (to[0] - from[0]).abs().max((to[1] - from[1]).abs());
@@ -62,7 +64,7 @@ pub fn shore(from: Cell<f64>, to: Cell<f64>, shows: impl Fn(Cell<f64>) -> bool) 
     at(low)
 }
 
-/// How far on the way from a place to another the cells hold water, if the first one does.
+/// Returns the farthest point on the segment up to which the cells hold water, if the first cell does.
 fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usize) -> bool) -> Cell<f64> {
     let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
     let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
@@ -75,7 +77,7 @@ fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usiz
         if !inside || !holds(here[0] as usize * size[1] + here[1] as usize) {
             return at((t - MARGIN / span.max(MARGIN)).max(0.0));
         }
-        // The border by which the way leaves this cell.
+        // Line parameters at which the segment leaves this cell along each axis.
         let leaves = [0, 1].map(|k| match along[k] {
             x if x > 0.0 => ((here[k] + 1) as f64 - from[k]) / x,
             x if x < 0.0 => (here[k] as f64 - from[k]) / x,
@@ -90,7 +92,8 @@ fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usiz
     }
 }
 
-/// How much of each cell is water, 0 to 1: of cells of rivers what their ribbons cover, of lakes all. It takes what [`edges`] takes.
+/// Returns the share of each cell that is water, 0 to 1: the area covered by ribbons for river cells, 1 for lakes.
+/// For the arguments see [`edges`].
 pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
     let [rows, cols] = network.size;
     let mut covered = Field::new(network.size, 0.0f64);
@@ -114,7 +117,7 @@ pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
     Field::generate(network.size, |i, j| if network.lake[(i, j)] > 0 { 1.0 } else { covered[(i, j)].min(1.0) as f32 })
 }
 
-/// The area of a polygon within a cell (Sutherland & Hodgman 1974, doi:10.1145/360767.360802).
+/// Returns the area of a polygon within a cell (Sutherland & Hodgman 1974, doi:10.1145/360767.360802).
 fn area(polygon: &[Cell<f64>], low: Cell<f64>) -> f64 {
     let mut points = polygon.to_vec();
     for (axis, border, sign) in [(0, low[0], 1.0), (0, low[0] + 1.0, -1.0), (1, low[1], 1.0), (1, low[1] + 1.0, -1.0)] {

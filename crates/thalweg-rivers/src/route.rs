@@ -1,4 +1,4 @@
-//! The surface on which rivers are planned, and its drainage.
+//! The planning surface for rivers, and its drainage.
 
 use rayon::prelude::*;
 
@@ -10,36 +10,37 @@ use thalweg_core::{Cell, Field, Height, Result};
 use thalweg_flow::accumulate::shares;
 use thalweg_flow::{Directions, FlowGraph, breach};
 
-/// Metres by which ground that rivers are to keep off is raised while they are planned: more than any wall they might climb.
+/// Height in metres by which protected ground is raised for planning: more than any other relief that water might cross
+/// instead.
 const WALL: f64 = 8000.0;
 
-/// How often the smoothing kernel, which widens by a variance of one cell each time, is applied.
+/// Number of passes of the smoothing kernel. Each pass adds a variance of one cell².
 const PASSES: usize = 4;
 
-/// By how much of the fall over a cell the planning surface is roughened.
+/// Amplitude of the random roughness of the planning surface, as a share of the fall over one cell.
 const ROUGH: f64 = 0.4;
 
-/// What the chance of [`rough`] is for.
+/// The key of the random numbers in [`rough`].
 const ROUGHNESS: u64 = 0x726f_7567;
 
-/// The planning surface and where its water goes.
+/// The planning surface and its drainage.
 pub(super) struct Drained {
-    /// The surface with channels cut out of its hollows.
+    /// The surface, with channels breached out of its depressions.
     pub surface: Field<Height>,
-    /// The same filled.
+    /// The same surface with its depressions filled.
     pub filled: Field<Height>,
     pub directions: Directions,
     pub gathered: Gathered,
 }
 
-/// What drains through each cell.
+/// Flow accumulation.
 pub(super) enum Gathered {
     Cells(Field<u32>),
     Shares(Field<i64>),
 }
 
 impl Gathered {
-    /// In parts of a cell that yields the whole runoff.
+    /// Returns the accumulated flow of cell `k`, in parts of a cell that yields the whole runoff.
     pub fn at(&self, k: usize) -> i64 {
         match self {
             Self::Cells(cells) => i64::from(cells[k]) * SHARES as i64,
@@ -48,7 +49,8 @@ impl Gathered {
     }
 }
 
-/// Works out the drainage of a site's planning surface; `sink` is where all water ends if it can leave nowhere.
+/// Computes the drainage of a site's planning surface. `sink` is the cell where all water ends if the land has no
+/// outlet.
 pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<Cell>) -> Result<Drained> {
     let mut surface = smoothed(site, design.noise);
     rough(site, &mut surface);
@@ -57,7 +59,7 @@ pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<Cell>) -> R
     }
     bar(site, &mut surface);
     if let Some(Cell { row: i, col: j }) = sink {
-        // The lowest place of the ground is that of the surface too.
+        // The lowest cell of the ground must be the lowest cell of the planning surface too.
         let lowest = site.land.ground[(i, j)];
         surface.as_mut_slice().par_iter_mut().for_each(|height| *height = lowest.max(*height));
         surface[(i, j)] = lowest;
@@ -76,8 +78,8 @@ pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<Cell>) -> R
     Ok(Drained { surface, filled, directions, gathered })
 }
 
-/// The ground without its roughness: low-passed, but nowhere more than `noise` metres from what it is, so that gorges and
-/// ridges stay. What is land stays land.
+/// Returns the ground without its roughness: low-pass filtered, but nowhere more than `noise` metres from the
+/// original, so that gorges and ridges remain. Land stays above the sea.
 fn smoothed(site: &Site<'_>, noise: f64) -> Field<Height> {
     let ground = site.land.ground;
     let most = (noise.min(16_000.0) * UNITS).round() as i32;
@@ -93,13 +95,14 @@ fn smoothed(site: &Site<'_>, noise: f64) -> Field<Height> {
             let (at, n, stride) = if step % 2 == 0 { (0, cols, 1) } else { (i, rows, cols) };
             for (j, value) in row.iter_mut().enumerate() {
                 let (k, at) = (i * cols + j, if step % 2 == 0 { at + j } else { at });
-                // A cell beyond the edge, or without data, counts as this one.
+                // A neighbour beyond the edge or without data counts as this cell.
                 let near = |k: usize, inside: bool, else_: i32| if inside && known(k) { source[k].0 } else { else_ };
                 let here = source[k].0;
                 let a = near(k.wrapping_sub(stride), at >= 1, here);
                 let b = near(k.wrapping_add(stride), at + 1 < n, here);
                 let c = near(k.wrapping_sub(2 * stride), at >= 2, a);
                 let d = near(k.wrapping_add(2 * stride), at + 2 < n, b);
+                // The binomial kernel 1, 4, 6, 4, 1 over 16, rounded to whole units.
                 let sum = 6 * i64::from(here) + 4 * (i64::from(a) + i64::from(b)) + i64::from(c) + i64::from(d);
                 *value = Height(((sum + 8) >> 4) as i32);
             }
@@ -119,10 +122,12 @@ fn smoothed(site: &Site<'_>, noise: f64) -> Field<Height> {
     from
 }
 
-/// Makes each cell a little higher or lower, by its place: at most [`ROUGH`] of what the ground falls over a cell there.
+/// Raises or lowers each cell by a random amount that depends on its position: at most [`ROUGH`] times the fall over
+/// one cell there.
 ///
-/// Eight directions lead water straight along slopes that face between them; chance lets it follow the slope on the mean
-/// (as in Fairfield & Leymarie 1991, doi:10.1029/90WR02658). Valleys hold their water all the same.
+/// With eight flow directions, water follows straight lines on slopes that face between two of them. Randomness lets
+/// the flow follow the true aspect on average (as in Fairfield & Leymarie 1991, doi:10.1029/90WR02658). Water still
+/// stays in its valleys.
 fn rough(site: &Site<'_>, surface: &mut Field<Height>) {
     let [rows, cols] = surface.size();
     let from = surface.clone();
@@ -148,7 +153,7 @@ fn rough(site: &Site<'_>, surface: &mut Field<Height>) {
     });
 }
 
-/// Lowers the surface round a place so that all within `reach` metres runs to it.
+/// Lowers the surface around a place so that all water within `reach` metres flows to it.
 fn dent(site: &Site<'_>, surface: &mut Field<Height>, cell: Cell, reach: f64) {
     let grid = site.land.grid;
     let reach = (reach / grid.cell).max(1.0);
@@ -177,7 +182,7 @@ fn dent(site: &Site<'_>, surface: &mut Field<Height>, cell: Cell, reach: f64) {
     }
 }
 
-/// Raises what rivers are to keep off.
+/// Raises protected ground, so that rivers are planned around it.
 fn bar(site: &Site<'_>, surface: &mut Field<Height>) {
     if site.protect.is_none() {
         return;
@@ -210,7 +215,8 @@ mod tests {
             let off = cells.map(|(i, j)| of[(i, j)].metres() - plain(i, j)).map(|d| d * d).sum::<f64>();
             (off / 1000.0).sqrt()
         };
-        // Uniform in ±1 m deviates by 1/√3; a kernel of variance 4 leaves 1/(2√π·2) of it, 0.08 m.
+        // A uniform distribution in ±1 m has a standard deviation of 1/√3; a kernel of variance 4 leaves 1/(2√π·2) of
+        // it, 0.08 m.
         assert!((spread(&ground) - 0.577).abs() < 0.05 && spread(&smooth) < 0.12, "{}", spread(&smooth));
         for i in 5..55 {
             assert!(smooth[(i, 30)].metres() < plain(i, 30) + 3.1, "a gorge stays");

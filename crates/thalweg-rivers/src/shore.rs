@@ -1,14 +1,14 @@
-//! Where rivers leave lakes.
+//! Trims lines where rivers leave lakes.
 
 use crate::course::Course;
 use crate::network::Source;
 use crate::untangle::Line;
 use thalweg_core::{Cell, Field};
 
-/// How far beyond the shore the first place lies, as a share of the first stretch.
+/// How far beyond the shore the first point is, as a share of the first segment.
 const BEYOND: f64 = 1.0 / 1024.0;
 
-/// Lets the lines of rivers that come out of lakes begin at the shore: within the lake there is no bed of theirs.
+/// Lets the lines of rivers that flow out of lakes begin at the shore, because they have no bed within the lake.
 pub(super) fn trim(courses: &[Course], lines: &[Line], lake: &Field<u32>, places: &mut [Vec<(Cell<f64>, f64)>]) {
     let [rows, cols] = lake.size();
     let mut joined = vec![f64::INFINITY; lines.len()];

@@ -1,8 +1,9 @@
-//! The cells beside a line that the ground under it is drawn by.
+//! The cells next to a line that determine the drawn ground under it.
 //!
-//! Between the middles of cells the ground is drawn from one to the next. A channel of a single cell is a groove there, out of which a
-//! smooth line runs wherever it leaves the middles: half of it lay under the walls. So the cells from which the ground under a line
-//! is drawn are the river's own, and none of them stands higher than the line where it passes them last.
+//! A renderer interpolates the ground between cell centres. A channel one cell wide is then a narrow groove, and a
+//! smooth line leaves it wherever it deviates from the cell centres; half of the line would be below the groove's
+//! walls. All cells that determine the drawn ground under a line therefore belong to the river, and none of them is
+//! higher than the line where it last passes them.
 
 use std::collections::BTreeMap;
 use thalweg_core::Cell;
@@ -12,18 +13,20 @@ use crate::drawn::Stencil;
 use crate::network::{Mouth, Network, River, Source};
 use crate::tree::around;
 
-/// Share of the drawn height under which a cell is let be.
+/// Interpolation weight below which a cell is left unchanged.
 const LIGHT: f64 = 0.01;
 
-/// Steps along a line and across it from which its cells are found, in cells: across as a share of its width and at most so far.
+/// Sampling step along a line, and sampling offset across it, in cells. The offset is a share of the half-width, with
+/// an upper limit.
 const STEP: f64 = 0.25;
 const ACROSS: [f64; 2] = [0.8, 0.5];
 
-/// For how many vertices a line may be away from a cell to which it comes again.
+/// Number of vertices for which a line may leave a cell and return to it.
 const AWAY: u32 = 2;
 
-/// Gives runs the free cells beside their lines, and each cell the last vertex that the line has beside it. Of two rivers the one
-/// downstream has the first choice; rims of other lakes, and what would let a lake out, are left.
+/// Gives runs the free cells next to their lines, and each cell the last vertex that is next to it. If two rivers
+/// compete for a cell, the one downstream takes precedence. Shores of other lakes, and cells that would let a lake
+/// spill, are left out.
 pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
     let mut taken = vec![false; network.lake.len()];
     for (k, _) in network.rivers.iter().flat_map(River::cells) {
@@ -57,7 +60,7 @@ pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
     }
 }
 
-/// Calls `visit` with the cells by which the ground under a line is drawn, and the vertex to which it then comes.
+/// Calls `visit` with each cell that determines the drawn ground under a line, and the vertex that follows.
 fn beside(river: &River, size: [usize; 2], cell: f64, mut visit: impl FnMut(usize, u32)) {
     for (at, vertex) in river.vertices.iter().enumerate() {
         let before = river.vertices[at.saturating_sub(1)].place;
@@ -75,7 +78,7 @@ fn beside(river: &River, size: [usize; 2], cell: f64, mut visit: impl FnMut(usiz
     }
 }
 
-/// Gives a run the cells that were found, each with the first station that is as low as it must be.
+/// Assigns the found cells to a run, each to the first station that is low enough.
 fn assign(river: &mut River, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
     let mut low: Vec<u32> = (0..river.vertices.len() as u32).collect();
     let mut lowest = 0;

@@ -1,4 +1,4 @@
-//! [`Tree`]: the cells of rivers, linked downstream, and the stems that they make up.
+//! [`Tree`]: river cells linked downstream, and the stems that they form.
 
 use crate::network::{FLOW, SHARES};
 use crate::route::Drained;
@@ -7,45 +7,47 @@ use thalweg_core::base::clock::YEAR;
 use thalweg_core::{Cell, Edge, Field, Result};
 use thalweg_flow::{Neighbourhood, lot};
 
-/// No node.
+/// The index that stands for no node.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Stems of fewer nodes, without tributaries, are let go.
+/// Stems with fewer nodes than this and without tributaries are dropped.
 const SHORTEST: usize = 4;
 
-/// Cells of rivers as nodes, in the order of their cells.
+/// River cells as nodes, in row-major order.
 pub(super) struct Tree {
-    /// Index of each node's cell.
+    /// Row-major index of each node's cell.
     pub cells: Vec<u32>,
-    /// The node that it runs into.
+    /// The next node downstream; [`NONE`] if there is none.
     pub down: Vec<u32>,
-    /// The node from which most of its water comes.
+    /// The node upstream from which most of the water comes; [`NONE`] if there is none.
     pub up: Vec<u32>,
-    /// Discharge that comes in at the node itself, in parts of 1 m³/s.
+    /// Discharge that enters at the node itself, in parts of 1 m³/s.
     pub inflow: Vec<i64>,
-    /// The same for catchment, in parts of a cell.
+    /// Drainage area that enters at the node itself, in parts of a cell.
     pub ground: Vec<i64>,
-    /// All that runs through it.
+    /// Total discharge through each node, in parts of 1 m³/s.
     pub flow: Vec<i64>,
+    /// Total drainage area of each node, in parts of a cell.
     pub area: Vec<i64>,
-    /// Nodes, each after those that run into it.
+    /// Nodes in topological order: each after those that flow into it.
     pub order: Vec<u32>,
-    /// Catchment from which on there is a river, in parts of a cell.
+    /// Smallest drainage area of a river, in parts of a cell.
     least: i64,
-    /// Nodes that are rivers because springs or waypoints are there.
+    /// True for nodes that are rivers because they are downstream of a spring or a pass.
     given: Vec<bool>,
 }
 
-/// A river from a head to where it joins a greater one or ends.
+/// A river from its head to where it joins a larger one or ends.
 pub(super) struct Stem {
-    /// Its nodes, downstream.
+    /// Its nodes in downstream order.
     pub nodes: Vec<u32>,
-    /// The node of another stem that it joins.
+    /// The node of another stem that it joins; `None` if it joins none.
     pub joins: Option<u32>,
 }
 
 impl Tree {
-    /// The rivers of drained land.
+    /// Finds the rivers of drained land: cells with enough drainage area, and everything downstream of springs and
+    /// passes.
     pub fn grow(site: &Site<'_>, design: &Design, drained: &Drained) -> Result<Self> {
         let grid = site.land.grid;
         let cols = grid.cols();
@@ -57,6 +59,7 @@ impl Tree {
             dry(k) && drained.gathered.at(k) >= least
         });
         let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
+        // Cells downstream of springs and passes are rivers as well, whatever their drainage area.
         let mut given = Vec::new();
         for Cell { row: i, col: j } in places {
             let mut next = Some(i * cols + j);
@@ -70,7 +73,7 @@ impl Tree {
         drop(is_river);
         let node = |k: usize| cells.binary_search(&(k as u32)).map_or(NONE, |n| n as u32);
         let down: Vec<u32> = cells.iter().map(|k| drained.directions.next(*k as usize).map_or(NONE, node)).collect();
-        // What comes in at a node is what drains through it, less what the nodes above bring.
+        // What enters at a node is its accumulated flow minus the flow of the nodes upstream.
         let mut ground: Vec<i64> = cells.iter().map(|k| drained.gathered.at(*k as usize)).collect();
         for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {
             ground[*n as usize] -= drained.gathered.at(cells[k] as usize);
@@ -96,7 +99,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Lets rivers that come to an open edge leave there, and not run along it.
+    /// Lets rivers that reach an open edge leave there instead of running along it.
     fn leave(&mut self, site: &Site<'_>) {
         let [rows, cols] = site.land.grid.size;
         let open = site.land.grid.edges.map(|edge| edge == Edge::Open);
@@ -111,7 +114,8 @@ impl Tree {
         }
     }
 
-    /// Water that crosses other water in a corner of four cells (as it can across flats) is led into it.
+    /// Resolves crossings: two diagonal flow paths can cross at the corner of four cells (for example across flats).
+    /// One is led into the other.
     fn uncross(&mut self, site: &Site<'_>) {
         let cols = site.land.grid.cols();
         for n in 0..self.cells.len() {
@@ -128,14 +132,15 @@ impl Tree {
             let (Ok(beside), Ok(other)) = (beside, other) else { continue };
             for (from, into) in [(beside, other), (other, beside)] {
                 if self.down[from] == into as u32 {
-                    // Straight over to where this water goes, or this water to where that goes, if that were a ring.
+                    // Either send the other path to this one's receiver, or, if that would create a cycle, send this
+                    // path into the other.
                     if self.reaches(to, from as u32) { self.down[n] = into as u32 } else { self.down[from] = to }
                 }
             }
         }
     }
 
-    /// Whether water of one node comes to another.
+    /// Returns true if water from one node reaches the other.
     fn reaches(&self, from: u32, to: u32) -> bool {
         let mut at = from;
         while at != NONE && at != to {
@@ -144,8 +149,8 @@ impl Tree {
         at == to
     }
 
-    /// Sums along the tree, its order, and which water is the main one where several meet: the most, of equals the first by
-    /// a hash of the cell.
+    /// Computes flow accumulation, the topological order, and the main stream at each confluence: the one with the
+    /// largest drainage area (then discharge), ties broken by a hash of the cell.
     fn sum(&mut self, site: &Site<'_>) {
         let n = self.cells.len();
         let mut donors = vec![0u8; n];
@@ -168,6 +173,7 @@ impl Tree {
                 self.order.push(down as u32);
             }
         }
+        // The main tributary of each node has the largest drainage area, then discharge.
         self.up = vec![NONE; n];
         let rank = |k: u32| {
             let cell = self.cells[k as usize] as usize;
@@ -184,8 +190,9 @@ impl Tree {
         }
     }
 
-    /// Leads all water that leaves a lake (`within` says of each node which one it is in) out of it at one place:
-    /// where the most leaves that does not come back. What is no river any more without that water goes. Says whether anything changed.
+    /// Leads all water that leaves a lake out of it at one place: the exit with the largest drainage area whose water
+    /// does not return to the lake. `within` gives the lake of each node. Nodes that are too small for a river
+    /// without that water are removed. Returns true if anything changed.
     pub fn join_outlets(&mut self, site: &Site<'_>, within: &[u32]) -> bool {
         let mut exits: Vec<(u32, u32)> = Vec::new();
         for (node, lake) in within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
@@ -204,7 +211,7 @@ impl Tree {
                 }
                 at != NONE
             };
-            // There is one: water runs in no ring.
+            // There is always one, because the flow has no cycles.
             let Some((_, main)) = exits.iter().copied().find(|(_, node)| !comes_back(*node)) else { continue };
             for (_, node) in exits.iter().filter(|(_, node)| *node != main) {
                 self.down[*node as usize] = main;
@@ -219,7 +226,7 @@ impl Tree {
         changed
     }
 
-    /// Takes out nodes too small for a river; what comes in at them comes in below.
+    /// Removes nodes that are too small for a river. Their inflow enters at the next node downstream.
     fn prune(&mut self, within: &[u32]) {
         let n = self.cells.len();
         let mut stays: Vec<bool> =
@@ -243,8 +250,9 @@ impl Tree {
         self.cells = kept().map(|k| self.cells[k]).collect();
     }
 
-    /// The stems, each after the one that it joins; greater ones first. Short ones without tributaries are let go; what they
-    /// bring comes in where they joined. So are those that only cut a corner of the land.
+    /// Returns the stems, each after the one that it joins, larger ones first. Short stems without tributaries are
+    /// dropped, and their water enters where they joined. Short ones that only cut a corner of the land are dropped
+    /// as well.
     pub fn stems(&mut self, site: &Site<'_>) -> Vec<Stem> {
         let n = self.cells.len();
         let mut joined = vec![false; n];
@@ -253,7 +261,7 @@ impl Tree {
             joined[self.down[k] as usize] = true;
         }
         let mut stems: Vec<Stem> = Vec::new();
-        // Against the order: what a stem joins comes before it.
+        // In reverse topological order, so that a stem comes after the one that it joins.
         let ends: Vec<u32> = self.order.iter().rev().copied().filter(|k| is_end(self, *k as usize)).collect();
         for end in ends {
             let mut nodes = vec![end];
@@ -271,7 +279,7 @@ impl Tree {
             match joins {
                 None if nodes.len() < SHORTEST && alone && at_side => {}
                 Some(node) if nodes.len() < SHORTEST && alone => {
-                    // All of it comes in at that node, now and whenever it is summed again.
+                    // All of the stem's water enters at that node, also when the sums are computed again.
                     let node = node as usize;
                     self.inflow[node] = self.inflow[node].saturating_add(self.flow[end as usize]);
                     self.ground[node] = self.ground[node].saturating_add(self.area[end as usize]);
@@ -285,14 +293,14 @@ impl Tree {
         stems
     }
 
-    /// A node's cell, on a grid of `cols` columns.
+    /// Returns a node's cell, on a grid of `cols` columns.
     pub fn cell(&self, node: u32, cols: usize) -> Cell {
         let k = self.cells[node as usize] as usize;
         Cell::new(k / cols, k % cols)
     }
 }
 
-/// The neighbours of a cell inside a grid.
+/// Returns the neighbours of a cell inside a grid.
 pub(super) fn around(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
     let cols = size[1];
     Neighbourhood::new(size, [k / cols, k % cols]).map(move |(_, Cell { row: r, col: c })| r * cols + c)

@@ -1,8 +1,10 @@
-//! Lines of courses, each on cells of its own.
+//! Draws the line of each course so that no two lines share a cell.
 //!
-//! Every course is bent from its raw places (cells' middles, which never meet another's) to where smoothing and bends would
-//! have it. Where a line then meets another line, itself, a lake that is not its own, ground too high for it or the edge, it
-//! is bent less there, and all is tried again; unbent lines do not meet.
+//! Each course starts as the chain of its cells' centres, which never meets another course's. Every point is then
+//! displaced towards its smoothed and meandering position. Where the resulting line meets another line, itself, a
+//! lake that is not its own, ground that is too high or the edge of the grid, the displacement is reduced nearby and
+//! all lines are drawn again. Undisplaced lines do not meet, so the iteration ends at the latest when all
+//! displacements are zero.
 
 use crate::Site;
 use crate::course::{Course, End, centre};
@@ -14,42 +16,46 @@ use crate::way::stretch;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height, Size};
 
-/// Tries after which all lines are left unbent.
+/// Iterations after which all lines are left undisplaced.
 const TRIES: usize = 40;
 
-/// Tries after which lines are left unbent where they still meet.
+/// Iterations after which displacements near a remaining conflict are set to zero at once, not merely reduced.
 const PATIENCE: usize = 10;
 
-/// How far places of lines lie from the borders between cells at least, in cells.
+/// Least distance between a line's points and the borders between cells, in cells.
 const OFF: f64 = 1.0 / 4096.0;
 
-/// Under this share a place is not bent at all: next to nothing would lead past a corner on either side, as a file rounds it.
+/// Shares of a displacement below this count as 0: a tiny displacement would make the line pass a cell corner on
+/// either side, depending on how a file rounds the coordinates.
 const LEAST: f64 = 0.01;
 
-/// A line on its cells.
+/// A line and the cells that it occupies.
 pub(super) struct Line {
-    /// Places, and how far along the course's nodes each is.
+    /// The points of the line and the position of each along the course, in nodes: 2.5 is halfway between nodes 2 and
+    /// 3.
     pub places: Vec<(Cell<f64>, f64)>,
-    /// Its cells downstream, and how far along each is entered.
+    /// The line's cells in downstream order, and the position along the course (in nodes) at which each is entered.
     pub path: Vec<(u32, f64)>,
-    /// All cells that are its own, in rising order.
+    /// All cells that belong to the line, sorted in ascending order.
     pub own: Vec<u32>,
-    /// The course that it joins, and how far along that the last place is.
+    /// The index of the course that this line joins, and the position along that course of the last point; `None` if
+    /// it joins none.
     pub joins: Option<(u32, f64)>,
 }
 
-/// What lines are laid by: the land, the courses, and how far each node would be moved.
+/// The input for drawing lines: the land, the courses, and the target displacement of each node.
 pub(super) struct Layout<'a> {
     pub site: &'a Site<'a>,
     pub filled: &'a Field<Height>,
     pub tree: &'a Tree,
     pub lakes: &'a Lakes,
     pub courses: &'a [Course],
-    /// Rows and columns by which each node would be moved.
+    /// The target displacement of each node, in rows and columns.
     pub shift: &'a [Cell<f64>],
 }
 
-/// The lines of all courses, and at how many places they still meet what they must not.
+/// Draws the lines of all courses. Also returns the number of points at which lines still meet something that they
+/// must not.
 pub(super) fn lines(layout: &Layout<'_>) -> (Vec<Line>, u64) {
     let mut claims = Claims::new(layout);
     let mut tries = 0;
@@ -71,36 +77,40 @@ pub(super) fn lines(layout: &Layout<'_>) -> (Vec<Line>, u64) {
     }
 }
 
+/// The state of the iteration that draws all lines: which point claimed each cell, where lines meet, and how far points
+/// are displaced.
 pub(super) struct Claims<'a> {
     pub(super) layout: &'a Layout<'a>,
-    /// Number of each course's first place, all places being numbered course by course.
+    /// The number of each course's first point; points are numbered consecutively, course by course.
     pub(super) first: Vec<u32>,
-    /// The course of each node and its place in it.
+    /// For each node, its course and its index in that course.
     pub(super) home: Vec<(u32, u32)>,
-    /// The last place of each course at which another joins it.
+    /// For each course, the index of its last point at which another course joins it.
     pub(super) joined: Vec<usize>,
-    /// Level of the lake that each course's water comes to.
+    /// For each course, the level of the lake that its water ends in; `None` if it ends elsewhere.
     pub(super) base: Vec<Option<Height>>,
-    /// Share of the shift of each place that is made.
+    /// For each point, the share of its target displacement that is applied, from 0 to 1.
     pub(super) share: Vec<f64>,
-    /// For each cell one more than the number of the place from which a line came to it.
+    /// For each cell, one more than the number of the point from which a line entered it; 0 if no line did.
     pub(super) cells: Field<u32>,
-    /// Numbers of places where lines meet what they must not.
+    /// Numbers of the points at which lines meet something that they must not.
     pub(super) conflicts: Vec<u32>,
-    /// For each course the last stretches of those that have joined it, and how far along.
+    /// For each course, the final segments of the lines that have joined it, and the position along the course of
+    /// each junction.
     pub(super) joints: Vec<Vec<([Cell<f64>; 2], f64)>>,
-    /// Lines that are laid, in the order of courses.
+    /// The points of all lines drawn so far, in the order of the courses.
     pub(super) laid: Vec<Vec<(Cell<f64>, f64)>>,
 }
 
-/// How the line goes on from a cell.
+/// How a line continues after it enters a cell.
 enum Step {
     On,
-    /// It has come to where it ends.
+    /// The line has reached the water in which it ends.
     AtEnd,
 }
 
-/// A place that is not so near to a border between cells that its rounding in a file could carry it over; on the edge itself it stays.
+/// Moves a point away from the borders of its cell, so that rounding in a file cannot move it into the next cell.
+/// Points on the edge of the grid stay there.
 pub(super) fn kept_off(place: Cell<f64>, size: Size) -> Cell<f64> {
     Cell::from_axes(|axis| {
         let x = place[axis];
@@ -112,6 +122,7 @@ pub(super) fn kept_off(place: Cell<f64>, size: Size) -> Cell<f64> {
 }
 
 impl<'a> Claims<'a> {
+    /// Numbers the points of all courses, with all displacements fully applied and no lines drawn.
     fn new(layout: &'a Layout<'a>) -> Self {
         let mut first = vec![0];
         let mut home = vec![(NONE, 0); layout.tree.cells.len()];
@@ -132,7 +143,7 @@ impl<'a> Claims<'a> {
         for course in layout.courses {
             base.push(match course.end {
                 End::Lake(lake) => Some(layout.lakes.lakes[lake as usize].level),
-                // What a course joins comes before it.
+                // A course comes after the one that it joins, so that one's level is known.
                 End::Joins(node) => base[home[node as usize].0 as usize],
                 _ => None,
             });
@@ -143,7 +154,7 @@ impl<'a> Claims<'a> {
         Self { layout, first, home, joined, base, share, cells, conflicts: Vec::new(), joints, laid: Vec::new() }
     }
 
-    /// Where place `at` of a course is by now.
+    /// Returns the current position of point `at` of a course.
     fn place(&self, course: usize, at: usize) -> Cell<f64> {
         let Course { nodes, tail, end, .. } = &self.layout.courses[course];
         match (nodes.get(at), tail, end) {
@@ -162,7 +173,8 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The places of a course with their corners cut (Chaikin 1974, doi:10.1016/0146-664X(74)90028-8).
+    /// Returns the points of a course after one pass of corner cutting (Chaikin 1974,
+    /// doi:10.1016/0146-664X(74)90028-8), with their positions along the course.
     fn drawn(&self, course: usize) -> Vec<(Cell<f64>, f64)> {
         let places: Vec<Cell<f64>> = (0..self.layout.courses[course].len()).map(|at| self.place(course, at)).collect();
         let mix = |at: usize, share: f64| {
@@ -181,7 +193,7 @@ impl<'a> Claims<'a> {
         line.into_iter().map(|(place, along)| (kept_off(place, size), along)).collect()
     }
 
-    /// Lays a course's line as far as to its end, claims its cells, and notes conflicts.
+    /// Draws a course's line as far as its end, claims the cells that it passes, and records conflicts.
     fn lay(&mut self, course: usize) -> Line {
         let drawn = self.drawn(course);
         let mut line = Line { places: Vec::new(), path: Vec::new(), own: Vec::new(), joins: None };
@@ -197,7 +209,8 @@ impl<'a> Claims<'a> {
             let own = line.path.len();
             for at in passed {
                 if let Step::AtEnd = self.enter(course, at, start, &mut line) {
-                    // Where another river is joined, the line ends on that river's own, and gets there by other cells than these.
+                    // A tributary ends on the line of the river that it joins. `meet` draws the last segment through
+                    // other cells, so release these.
                     if matches!(self.layout.courses[course].end, End::Joins(_)) {
                         for (k, _) in line.path.drain(own.min(line.path.len())..) {
                             self.cells[k as usize] = 0;
@@ -222,8 +235,9 @@ impl<'a> Claims<'a> {
         line
     }
 
-    /// Claims the free cells that lines pass beside those they claimed in being laid: where their ends were moved, and those to whose
-    /// places the corners belong that they go through. Whoever looks anywhere on a line finds the river.
+    /// Claims the free cells that final lines pass but that were not claimed while drawing: cells near ends that were
+    /// moved, and cells that own the corner points which a line passes through. Afterwards a lookup at any point on a
+    /// line finds the river.
     fn rest(&mut self, lines: &[Line]) {
         let size = self.cells.size();
         for (course, line) in lines.iter().enumerate() {
@@ -243,23 +257,25 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The course whose place has a number.
+    /// Returns the course to which the point of this number belongs.
     pub(super) fn owner(&self, number: u32) -> usize {
         self.first.partition_point(|first| *first < number) - 1
     }
 
+    /// Records a conflict at a position along a course.
     pub(super) fn complain(&mut self, course: usize, along: f64) {
         let last = self.first[course + 1] - 1;
         self.conflicts.push((self.first[course] + along as u32).min(last));
     }
 
-    /// Enters a cell.
+    /// Lets the line enter a cell: claims the cell if it is free, and records a conflict if the line must not be
+    /// there.
     fn enter(&mut self, course: usize, cell: Cell<i64>, along: f64, line: &mut Line) -> Step {
         let layout = self.layout;
         let Course { end, source, nodes, .. } = &layout.courses[course];
         let left = nodes.len() as f64 - along;
         let Some(k) = index(self.cells.size(), cell) else {
-            // A line ends on the border itself.
+            // A line that ends at the edge of the grid has its last point on the border itself, outside of all cells.
             if *end != End::Edge || left > 2.0 {
                 self.complain(course, along);
             }
@@ -286,7 +302,8 @@ impl<'a> Claims<'a> {
             number => {
                 let other = self.owner(number);
                 if other == course {
-                    // Back in a cell that it has just left, the line has only cut a corner.
+                    // The line returns to a cell that it has just left: it only cut a corner. Shorten the path
+                    // instead of reporting a conflict.
                     let back = line.path.iter().rev().take(5).position(|(cell, _)| *cell as usize == k);
                     match back {
                         Some(steps) => line.path.truncate(line.path.len() - steps),
@@ -313,8 +330,9 @@ impl<'a> Claims<'a> {
         Step::On
     }
 
-    /// Complains of ground that is not for the river: too high, to be kept off, or beside ground so low that the lake it runs to
-    /// would leave there. A corner that is cut may be high.
+    /// Records conflicts at cells that are unsuitable for the river: cells that are much higher than the course,
+    /// protected cells, and cells next to ground so low that the receiving lake would spill there. A corner cell that
+    /// the line merely cuts may be high.
     fn judge(&mut self, course: usize, path: &[(u32, f64)]) {
         let straight = thinned(path, self.cells.cols());
         let mut straight = straight.iter().peekable();
@@ -336,7 +354,7 @@ impl<'a> Claims<'a> {
             let corner = straight.next_if(|(cell, _)| cell == k).is_none();
             let high = !corner && i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
             let barred = self.layout.site.is_barred(*k as usize) && !self.layout.site.is_barred(node);
-            // The line is drawn from the places on either side as well.
+            // The line at this position is drawn from the neighbouring points as well, so their displacements count.
             let near = at.saturating_sub(1)..(at + 3).min(wide);
             let bent = self.share[first..][near].iter().any(|share| *share > 0.0);
             if bent && (high || barred || (leaks(*k as usize) && !leaks(node))) {
@@ -346,7 +364,7 @@ impl<'a> Claims<'a> {
         complaints.into_iter().for_each(|along| self.complain(course, along));
     }
 
-    /// Bends lines less round their conflicts.
+    /// Reduces the displacements around each conflict: by 60 % at the conflict itself, and less with distance.
     fn yield_ground(&mut self, tries: usize) {
         let reach = 3 + tries as u32;
         if tries + 2 >= TRIES {
@@ -361,7 +379,8 @@ impl<'a> Claims<'a> {
                 let less = *share * (1.0 - 0.6 * near);
                 *share = if tries >= PATIENCE || less < LEAST { 0.0 } else { less };
             }
-            // Near its end a line goes where the other one is.
+            // Near its end a tributary depends on the position of the river that it joins, so straighten that one
+            // too.
             if let End::Joins(node) = self.layout.courses[course].end
                 && high - number <= reach
                 && tries >= PATIENCE
@@ -376,7 +395,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// A line that has two places at least.
+    /// Ensures that a line has at least two points.
     fn ended(&self, course: usize, mut line: Line) -> Line {
         if line.places.len() < 2 {
             let drawn = self.drawn(course);

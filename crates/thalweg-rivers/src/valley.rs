@@ -1,4 +1,4 @@
-//! Floodplains and banks beside rivers.
+//! Floodplains and banks along rivers.
 
 use crate::level::{self, around};
 use crate::network::{Network, RiverKind, Vertex};
@@ -8,27 +8,31 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height};
 
-/// Least rise of a floodplain away from the water.
+/// Least slope of a floodplain away from the water.
 const RISE: f64 = 0.01;
 
-/// Farthest that banks are laid back, in metres.
+/// Largest width of a bank, in metres.
 const FARTHEST: f64 = 200.0;
 
-/// Share of a cut that the ground at the water's edge takes part in, and how many cells beyond it none does any more.
+/// Share of the river's cut by which the ground at the water's edge is lowered as well, and the number of cells over
+/// which this fades.
 ///
-/// A slot of one cell is no valley: seen from above, one that runs across the grid's axes is a row of teeth.
+/// A trench one cell wide does not look like a valley: seen from above, one that runs obliquely to the grid is a row
+/// of teeth.
 const EASE: (f64, f64) = (1.0, 3.0);
 
-/// Where banks run out, as a share of their breadth to either side of where they would meet level ground: the cut fades there, for
-/// valley sides steeper than banks are not met at all and would be left with a cliff.
+/// Width over which the cut fades at the outer edge of a bank, as a share of the bank's width to either side of where
+/// it would meet level ground. Banks never meet valley sides that are steeper than they are, and without the fade
+/// they would end in a cliff.
 const FADE: f64 = 0.5;
 
-/// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and what holds water at a given level (the rims of
-/// lakes, the banks of rivers that run to a lake or the sea) keeps it.
+/// Lowers the ground along the rivers to floodplains and banks. Nothing is raised, and cells that hold back water up
+/// to a given level (lake shores, banks of rivers that flow to a lake or the sea) stay at least that high.
 ///
-/// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
-/// steeply as the design's `bank`, until that runs out; what is cut deep draws its nearest surroundings after it. Floodplains
-/// are as broad as the kind of river has them, but no broader than the level floor of the valley: hills are not planed off.
+/// Up to half a width from the line the ground may be as high as the water. It rises gently over the floodplain, and
+/// beyond it as steeply as the design's `bank` until it meets the terrain. The surroundings of deep cuts are lowered
+/// with them. Floodplains are as wide as is typical of the kind of river, but no wider than the level valley floor,
+/// so that hills are not planed off.
 pub(super) fn cut(
     site: &Site<'_>,
     design: &Design,
@@ -57,6 +61,8 @@ pub(super) fn cut(
                 let mix = |a: f64, b: f64| a + t * (b - a);
                 let plain = mix(plains[0], plains[1]);
                 let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
+                // The highest permitted ground: gently rising over the floodplain, then as steep as the bank. Near
+                // the water the ground is also lowered by a share of the river's cut.
                 let gentle = RISE.max(mix(pair[0].slope, pair[1].slope));
                 let over = gentle * off.clamp(0.0, plain) + bank.max(gentle) * (off - plain).max(0.0);
                 let water = mix(f64::from(pair[0].surface.0), f64::from(pair[1].surface.0));
@@ -64,6 +70,8 @@ pub(super) fn cut(
                 let eased = f64::from(before[k].0) - EASE.0 * near * mix(cuts[0], cuts[1]) * UNITS;
                 let level = (water + over * UNITS).min(eased.max(water));
                 let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| f64::from(share_of(layer[k])));
+                // The cut fades smoothly around the outer edge of the bank, and is reduced by protection and
+                // hardness.
                 let out = ((off - plain) / slopes - 1.0 + FADE).clamp(0.0, 2.0 * FADE) / (2.0 * FADE);
                 let fade = 1.0 - out * out * (3.0 - 2.0 * out);
                 let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness)) * fade;
@@ -79,7 +87,7 @@ pub(super) fn cut(
     }
 }
 
-/// Breadth of the floodplain on either side of a vertex in metres.
+/// Returns the width of the floodplain on either side of a vertex, in metres.
 pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
     let widths = match vertex.kind {
         RiverKind::Torrent => 0.0,
@@ -90,8 +98,9 @@ pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
     (design.floodplain * widths * vertex.width).min((vertex.floor - vertex.width / 2.0).max(0.0))
 }
 
-/// Cells that hold water, in rising order, and its highest level there: beside lakes, and on the banks of rivers that stand no lower
-/// than the lake or the sea they run to, whoever else runs past them.
+/// Returns the cells that hold back water, sorted by cell, and the highest level up to which they do: shores of
+/// lakes, and the banks of rivers that flow to a lake or the sea, which stay at least as high as that, even if
+/// another river runs past them.
 pub(super) fn rims(site: &Site<'_>, network: &Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
     let mut rims = Vec::new();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {

@@ -1,7 +1,8 @@
-//! Which cells a line passes, and which of its vertices lie in each.
+//! Determines which cells a line passes, and which of its vertices belong to each cell.
 //!
-//! A cell has one level of water and one of its bed. They are those of the lowest vertex that has it beside itself: so the ground lies
-//! under every vertex, as it is in cells and as it is drawn between them, and lines, rasters, ribbons and ground tell of one surface.
+//! A cell has one water level and one bed level: those of the lowest vertex that is next to it. The ground is
+//! therefore below every vertex, both as cells and as drawn between cell centres, so that lines, rasters, ribbons and
+//! ground describe one surface.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -10,13 +11,14 @@ use crate::line_cells::walk;
 use crate::network::{Network, River};
 use thalweg_core::{Cell, Field, Height};
 
-/// How far back along its way a line may come again to a cell that it has left, having only cut a corner.
+/// Number of cells back along its path within which a line that returns to a cell has only cut a corner.
 const BACK: usize = 8;
 
-/// A run's cells, each with the vertex whose levels it has.
+/// A run's cells, each with the index of the vertex whose levels it has.
 pub(super) type Cells = Vec<(u32, u32)>;
 
-/// Vertices of a run, from first to last, and the cells whose water stands at the level of a later one, the `low` one.
+/// A range of a run's vertices, from `first` to `last`, with the cells whose water stands at the level of vertex
+/// `low`, which may be further downstream.
 pub(super) struct Station {
     pub first: usize,
     pub last: usize,
@@ -24,15 +26,16 @@ pub(super) struct Station {
     pub cells: Vec<u32>,
 }
 
-/// A cell on the way.
+/// A cell that a line passes.
 struct Passed {
     cell: usize,
-    /// The last vertex in it.
+    /// The last vertex in the cell, if any.
     last: Option<u32>,
 }
 
-/// The cells that a line passes among those that are its `own`, downstream, and those that it passes aside of them in cutting
-/// corners. A cell without a vertex has the levels of the next one, or else of the one before.
+/// Returns the cells among the line's `own` that it passes, in downstream order, and the own cells off that path
+/// through which it only cuts corners. A cell without a vertex has the levels of the next vertex, or of the previous
+/// one if there is no next.
 pub(super) fn lay(places: &[Cell<f64>], size: [usize; 2], own: impl Fn(usize) -> bool) -> [Cells; 2] {
     let clamped = |at: Cell<i64>| {
         let [i, j] = [0, 1].map(|k| (at[k].max(0) as usize).min(size[k] - 1));
@@ -44,7 +47,7 @@ pub(super) fn lay(places: &[Cell<f64>], size: [usize; 2], own: impl Fn(usize) ->
         let back = way.iter().rev().take(BACK).position(|passed| passed.cell == cell);
         let Some(back) = back else { return way.push(Passed { cell, last: None }) };
         let here = way.len() - back;
-        // Vertices in cells aside are this one's.
+        // The vertices in the cells of the detour now belong to this cell.
         let last = way[here - 1..].iter().rev().find_map(|passed| passed.last);
         aside.extend(way.drain(here..).map(|passed| (passed.cell, cell)));
         way[here - 1].last = last;
@@ -72,7 +75,8 @@ pub(super) fn lay(places: &[Cell<f64>], size: [usize; 2], own: impl Fn(usize) ->
             waiting.push(passed.cell as u32);
         }
         if let Some(last) = passed.last {
-            // At a cell of other water the levels are that one's: what comes before keeps to those before.
+            // In a cell of other water that water's levels apply, so preceding cells keep the levels of the vertices
+            // before it.
             let levels = if owned { last } else { path.last().map_or(last, |(_, before)| *before) };
             path.extend(waiting.drain(..).map(|cell| (cell, levels)));
         }
@@ -81,7 +85,8 @@ pub(super) fn lay(places: &[Cell<f64>], size: [usize; 2], own: impl Fn(usize) ->
     path.extend(waiting.drain(..).map(|cell| (cell, levels)));
     let mut known: HashMap<u32, u32> = path.iter().copied().collect();
     let mut beside: Cells = Vec::new();
-    // What a cell lies aside of may itself lie aside of a later one.
+    // Go through the detours in reverse: a cell that was left out in favour of another may be assigned to one that
+    // was left out later.
     for (cell, by) in aside.into_iter().rev() {
         let levels = known.get(&(by as u32)).copied().filter(|_| own(cell));
         if let (Some(levels), Entry::Vacant(entry)) = (levels, known.entry(cell as u32)) {
@@ -93,8 +98,9 @@ pub(super) fn lay(places: &[Cell<f64>], size: [usize; 2], own: impl Fn(usize) ->
     [path, beside]
 }
 
-/// As [`walk`]; where the way goes straight through a corner, north-east or south-west, `visit` is also given the cell to whose
-/// place the corner belongs, and which it would not pass.
+/// Visits cells like [`walk`]. Where the segment passes exactly through a corner towards the north-east or
+/// south-west, `visit` also receives the cell that owns the corner point, which the segment would not enter
+/// otherwise.
 pub(super) fn stretch(from: Cell<f64>, to: Cell<f64>, mut visit: impl FnMut(Cell<i64>, Option<Cell<i64>>)) {
     let mut before = from.map(|x| x.floor() as i64);
     walk(from, to, |at| {
@@ -104,11 +110,13 @@ pub(super) fn stretch(from: Cell<f64>, to: Cell<f64>, mut visit: impl FnMut(Cell
     });
 }
 
-/// Levels that a cell's water and bed must not exceed, since a line leads from there through the cell.
+/// For each cell, upper limits for the levels of its water and bed, imposed by a line that continues downstream
+/// through the cell.
 pub(super) type Caps = BTreeMap<u32, [Height; 2]>;
 
-/// Where lines lead up, in cells of other rivers or of none: the cells, and the levels of water and bed before. Sea, lakes and missing
-/// data are `open`: there lines end or begin anew.
+/// Finds cells of other rivers or of no river in which a line would lead upwards, and returns them with the levels of
+/// water and bed before them. The sea, lakes and missing data are `open`: lines end or begin there, so the comparison
+/// starts again.
 pub(super) fn rises(
     network: &Network,
     [ground, levels]: [&Field<Height>; 2],
@@ -140,7 +148,8 @@ pub(super) fn rises(
 }
 
 impl River {
-    /// The run's vertices by the cells that have their levels; the last ones may have none of their own.
+    /// Groups the run's vertices by the cells that have their levels. The last vertices may have no cells of their
+    /// own.
     pub(super) fn stations(&self) -> Vec<Station> {
         let mut stations: Vec<Station> = Vec::new();
         let mut first = 0;
@@ -161,7 +170,7 @@ impl River {
         stations
     }
 
-    /// The cells that have the levels of the run's vertices.
+    /// Iterates over the cells that have their levels from the run's vertices, each with the index of its vertex.
     pub(super) fn cells(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.path.iter().chain(&self.aside).map(|(k, vertex)| (*k as usize, *vertex as usize))
     }
@@ -173,16 +182,17 @@ mod tests {
 
     #[test]
     fn cells_have_the_levels_of_their_lowest_vertex() {
-        // Along a row, through a cell without a vertex, aside by a corner and back, and into a cell of other water.
+        // A line along a row, through a cell without a vertex, through a corner and back, and into a cell of other
+        // water.
         let places = [[0.5, 0.5], [0.5, 1.2], [0.5, 3.5], [0.9, 3.6], [1.1, 3.7], [0.9, 3.8], [0.5, 4.5], [0.5, 5.5]]
             .map(Cell::from);
         let [path, aside] = lay(&places, [3, 6], |k| k != 5);
         assert_eq!(path, [(0, 0), (1, 1), (2, 5), (3, 5), (4, 6)]);
         assert_eq!(aside, [(9, 5)]);
-        // What is cut aside has the levels of the last vertex, be it itself aside.
+        // A cell that is cut off has the levels of the last vertex, even if that vertex is itself in a cut-off cell.
         let [path, aside] = lay(&[[0.5, 0.5], [0.97, 1.8], [1.03, 1.3], [0.6, 0.8]].map(Cell::from), [2, 3], |_| true);
         assert_eq!((path, aside), (vec![(0, 3)], vec![(1, 3), (4, 3)]));
-        // Straight through a corner.
+        // Exactly through a corner.
         let [path, _] = lay(&[[1.5, 0.5], [0.5, 1.5]].map(Cell::from), [2, 2], |_| true);
         assert_eq!(path, [(2, 0), (3, 1), (1, 1)]);
     }

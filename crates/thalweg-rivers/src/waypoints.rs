@@ -1,4 +1,4 @@
-//! Mouths and waypoints as tables of a terrain, and as a recipe gives them.
+//! Mouths and waypoints of rivers, as tables of a terrain and as given in a recipe.
 
 use serde_json::Map;
 
@@ -9,38 +9,39 @@ use thalweg_noise::given::Given;
 use thalweg_noise::given::rows::{self, Entry, X, Y};
 use thalweg_noise::given::springs::cell_of;
 
-/// Name of the table of places where rivers end. Its columns are `row` and `column` (world cell).
+/// The name of the table of river mouths. Its columns are `row` and `column` (world cell).
 pub const MOUTHS: &str = "mouths";
 
-/// Name of the table of places that rivers pass through. Its columns are `row`, `column` (world cell) and `reach` (m).
+/// The name of the table of places that rivers pass through. Its columns are `row`, `column` (world cell) and `reach`
+/// (m).
 pub const PASSES: &str = "passes";
 
-/// The largest number of either in a stage.
+/// The largest number of mouths, or of waypoints, in one stage.
 const MOST: usize = 100_000;
 
-/// Farthest that water is drawn to a place, in metres.
+/// The largest distance from which water is drawn to a place, in metres.
 pub const MAX_REACH: f64 = 1e6;
 
 const REACH: Entry =
     Entry { name: "reach", unit: "m", min: 0.0, max: MAX_REACH, about: "From how far water is drawn to the place." };
 
-/// A place in the world, whatever its cells, that is to be the mouth of a river.
+/// The place of a river mouth in world coordinates, independent of the cell size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MouthPlace {
-    /// Metres eastward from the map's north-western corner.
+    /// Distance eastward from the map's north-western corner, in metres.
     pub x: f64,
-    /// Metres southward from there.
+    /// Distance southward from the map's north-western corner, in metres.
     pub y: f64,
 }
 
-/// A place in the world, whatever its cells, that a river is to pass.
+/// A place that a river passes through, in world coordinates, independent of the cell size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waypoint {
-    /// Metres eastward from the map's north-western corner.
+    /// Distance eastward from the map's north-western corner, in metres.
     pub x: f64,
-    /// Metres southward from there.
+    /// Distance southward from the map's north-western corner, in metres.
     pub y: f64,
-    /// Metres from which water is drawn to it, 0 to [`MAX_REACH`].
+    /// The distance from which water is drawn to the place, in metres, 0 to [`MAX_REACH`].
     pub reach: f64,
 }
 
@@ -72,7 +73,7 @@ impl Given for MouthPlace {
         table(MOUTHS, rows.iter().map(|mouth| Point { x: mouth.x, y: mouth.y }), grid).map(drop)
     }
 
-    /// They stand in place of those that the terrain has.
+    /// Replaces the mouths in the terrain's table.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
         let table = table(MOUTHS, rows.iter().map(|mouth| Point { x: mouth.x, y: mouth.y }), &terrain.grid)?;
         terrain.tables.insert(MOUTHS.into(), within(&table, &terrain.grid));
@@ -109,7 +110,7 @@ impl Given for Waypoint {
         table(PASSES, rows.iter().map(|pass| Point { x: pass.x, y: pass.y }), grid).map(drop)
     }
 
-    /// They stand in place of those that the terrain has.
+    /// Replaces the passes in the terrain's table.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
         let reaches = rows.iter().map(|point| point.reach as f32).collect();
         let table = table(PASSES, rows.iter().map(|pass| Point { x: pass.x, y: pass.y }), &terrain.grid)?;
@@ -119,28 +120,29 @@ impl Given for Waypoint {
     }
 }
 
-/// The table of these positions on `grid`.
+/// Builds the table of these positions on `grid`.
 ///
 /// # Errors
-/// If a position is outside the world; the message calls it by `name`.
+/// Returns an error that names the row of table `name` if a position is outside the world.
 fn table(name: &str, points: impl Iterator<Item = Point>, grid: &Grid) -> Result<Table> {
     let named = points.enumerate().map(|(number, point)| cell_of(&rows::name(name, number), point, grid));
     let cells = named.collect::<Result<Vec<_>>>()?;
     Ok(Table::at(cells))
 }
 
-/// The mouths of a terrain's table, as cells (row, column) of its window; empty without a table.
+/// Returns the mouths in a terrain's table, as cells (row, column) of its window; empty if there is no table.
 ///
 /// # Errors
-/// A table without the columns `row` and `column` of whole numbers and one length; a cell outside of the terrain, by row and column.
+/// Returns an error if the table lacks the columns `row` and `column`, if they are not whole numbers or differ in
+/// length, or if a cell is outside the terrain; the error gives its row and column.
 pub fn mouths(terrain: &Terrain) -> Result<Vec<Cell>> {
     cells(terrain, MOUTHS)
 }
 
-/// The passes of a terrain's table, in its order; empty without a table.
+/// Returns the passes in a terrain's table, in its order; empty if there is no table.
 ///
 /// # Errors
-/// As [`mouths`]; a table without the column `reach`.
+/// Returns the errors of [`mouths`], and an error if the table has no column `reach`.
 pub fn passes(terrain: &Terrain) -> Result<Vec<Pass>> {
     let cells = cells(terrain, PASSES)?;
     let Some(table) = terrain.tables.get(PASSES) else { return Ok(Vec::new()) };

@@ -1,5 +1,5 @@
-//! The laws that every model keeps, for the tests of one's own: same bits for any number of threads, state in the terrain
-//! alone, mass to the unit, no panic whatever the ground.
+//! The laws that every model must obey, for tests of a caller's own models: the same bits for any number of threads,
+//! state in the terrain only, exact mass balance, and no panic on any terrain.
 //!
 //! ```
 //! use thalweg_sim::laws;
@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! Each law runs the model with its parameters as they are on small grounds of its own making, a second or less in an optimised
-//! build.
+//! Each law runs the model with its present parameters on small generated terrains, for a second or less in an
+//! optimised build.
 
 use crate::run::tiles;
 use thalweg_core::base::rng::Key;
@@ -23,17 +23,17 @@ use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, P
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Family, MassBalance, Model, Role, StepReach, Tick};
 
-/// Something that every model keeps.
+/// A property that every model must have.
 #[derive(Debug, Clone, Copy)]
 pub struct Law {
-    /// Its name, as errors say it.
+    /// Its name, as used in errors.
     pub name: &'static str,
-    /// What it asks, in a sentence.
+    /// Its requirement, in a sentence.
     pub says: &'static str,
     holds: fn(&dyn Model) -> Result<(), How>,
 }
 
-/// All of them.
+/// All laws.
 pub const LAWS: &[Law] = &[
     Law { name: "threads", says: "Any number of threads gives the same bits.", holds: threads },
     Law { name: "state", says: "A stepper that is dropped between any two steps gives the same bits.", holds: state },
@@ -64,20 +64,20 @@ pub const LAWS: &[Law] = &[
 ];
 
 impl Law {
-    /// Tries the law on a model.
+    /// Tests the law on a model.
     ///
     /// # Errors
-    /// [`Error::Law`]: the model breaks it, or refuses to start or to step; it says how.
+    /// Returns [`Error::Law`], with a description, if the model breaks the law, or refuses to start or to step.
     ///
     /// # Panics
-    /// Where the model does.
+    /// Panics where the model does.
     pub fn check(&self, model: &dyn Model) -> Result<()> {
         let broken = |how| Error::Law { model: model.about().name, law: self.name, how };
         (self.holds)(model).map_err(|how| broken(how.0))
     }
 }
 
-/// How a law is broken.
+/// A description of how a law is broken.
 struct How(String);
 
 impl<T: ToString> From<T> for How {
@@ -86,14 +86,15 @@ impl<T: ToString> From<T> for How {
     }
 }
 
-/// Breaks the law unless it holds.
+/// Returns the description as an error unless `holds`.
 fn ask(holds: bool, how: impl FnOnce() -> String) -> Result<(), How> {
     if holds { Ok(()) } else { Err(How(how())) }
 }
 
 const SEED: u64 = 20_260_701;
 
-/// Ground with slopes, hollows and roughness in cells of 30 m, and every input layer that the model knows.
+/// Returns terrain with slopes, depressions and roughness in cells of 30 m, and every input layer that the model
+/// knows.
 fn rough(model: &dyn Model, size: [usize; 2]) -> Result<Terrain, How> {
     let key = Key::new(SEED, "rough");
     let height = |i: usize, j: usize| {
@@ -106,7 +107,7 @@ fn rough(model: &dyn Model, size: [usize; 2]) -> Result<Terrain, How> {
     Ok(terrain)
 }
 
-/// Gives the terrain each layer that the model needs or uses, with values that it must heed.
+/// Gives the terrain each layer that the model needs or uses, with values that affect the result.
 fn furnish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
     let size = terrain.grid.size;
     for spec in model.about().needs.iter().chain(model.about().uses) {
@@ -122,7 +123,7 @@ fn furnish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
                 Cells::Float(Field::generate(size, |i, j| 500.0 * unit(i, j) as f32))
             }
             CellType::Float => floats(1.0),
-            // Numbers of kinds of soil are under 6.
+            // There are six kinds of soil, so their numbers are below 6.
             CellType::Count => Cells::Count(Field::generate(size, |i, j| (6.0 * unit(i, j)) as u32)),
         };
         terrain.insert(spec, cells)?;
@@ -140,7 +141,7 @@ fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
     (0..model.steps(&terrain.grid)).try_for_each(|step| stepper.step(terrain, tick(step)).map(drop))
 }
 
-/// Breaks the law where two terrains differ in a bit.
+/// Returns an error if two terrains differ in any bit.
 fn ask_same(one: &Terrain, other: &Terrain, how: &str) -> Result<(), How> {
     let (one, other) = (one.fingerprints(), other.fingerprints());
     let names = one.keys().chain(other.keys());
@@ -201,7 +202,7 @@ fn loops(model: &dyn Model) -> Result<(), How> {
     if !model.about().loops {
         return Ok(());
     }
-    // By whole blocks of two, three and six cells, and not.
+    // Sizes that are multiples of two, three and six cells, and shifts by multiples of these and by other numbers.
     let size = [60, 72];
     for looped in [[true, false], [false, true], [true, true]] {
         let mut start = rough(model, size)?;
@@ -209,7 +210,7 @@ fn loops(model: &dyn Model) -> Result<(), How> {
             (start.grid.edges[axis], start.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
         }
         start.grid.sea_level = Some(Height::saturating(-90.0));
-        // Where there is no side, water leaves over a cell.
+        // Where there are no edges, water leaves over a cell without data.
         start.nodata = Some(Field::generate(size, |i, j| (i, j) == (0, 40)));
         for by in [[0, 0], [0, 1], [59, 0], [17, 31], [18, 30]] {
             let by = [0, 1].map(|axis| if looped[axis] { by[axis] } else { 0 });
@@ -235,7 +236,7 @@ fn loops(model: &dyn Model) -> Result<(), How> {
     Ok(())
 }
 
-/// The same looped world, seen from so many rows and columns further on.
+/// Returns the same looped world, shifted by these numbers of rows and columns.
 fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
     fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, by: [usize; 2]) -> Field<T> {
         let [rows, cols] = field.size();
@@ -261,7 +262,7 @@ fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
     }
 }
 
-/// Each declaration once: a model may both heed and leave a layer.
+/// Returns each declaration once: a model may both read and write a layer.
 fn distinct(specs: &[LayerSpec]) -> Vec<LayerSpec> {
     let mut once: Vec<LayerSpec> = Vec::new();
     for spec in specs {
@@ -272,7 +273,7 @@ fn distinct(specs: &[LayerSpec]) -> Vec<LayerSpec> {
     once
 }
 
-/// The size of a result, given the source's size, and the source's cell for its cell (i, j).
+/// Returns the size of a result, given the source's size, and the source's cell for the result's cell (i, j).
 type Turn = fn([usize; 2], usize, usize) -> ([usize; 2], [usize; 2]);
 
 fn turned([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
@@ -307,9 +308,9 @@ fn transform(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
     other
 }
 
-/// The parts of a vector turn with it.
+/// Rotates the components of vectors.
 fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
-    // Where a step eastward and a step southward from the middle of a 3 × 3 map lead.
+    // The directions to which a step eastward and a step southward from the centre of a 3 × 3 map lead.
     let [east, south] = [(1, 2), (2, 1)].map(|(i, j)| turn([3, 3], i, j).1.map(|k| k as f32 - 1.0));
     let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.traits.part == part).map(|spec| spec.name);
     for names in parts(VectorPart::East).zip(parts(VectorPart::South)).map(|(x, y)| [x, y]) {
@@ -317,7 +318,7 @@ fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
             continue;
         };
         for (name, to) in names.into_iter().zip([east, south]) {
-            // Adding nothing leaves no zero with a sign.
+            // Adding 0.0 turns negative zero into positive zero.
             let part = Field::generate(x.size(), |i, j| to[1] * x[(i, j)] + to[0] * y[(i, j)] + 0.0);
             if let Some(layer) = terrain.layers.get_mut(name) {
                 layer.cells = Cells::Float(part);
@@ -351,7 +352,7 @@ fn mass(model: &dyn Model) -> Result<(), How> {
     Ok(())
 }
 
-/// Ground of awkward shapes and sizes.
+/// Returns terrains of awkward shapes and sizes.
 fn awkward() -> Result<Vec<(&'static str, Terrain)>> {
     let ground = |size: [usize; 2], height: &(dyn Fn(usize, usize) -> f64 + Sync)| {
         let field = Field::generate(size, |i, j| Height::saturating(height(i, j)));
@@ -377,7 +378,7 @@ fn awkward() -> Result<Vec<(&'static str, Terrain)>> {
     ])
 }
 
-/// A value from the parameter's range: one of the ends, or anywhere between.
+/// Returns a value from the parameter's range: one of the ends, or any value between.
 fn any_value(kind: &ParamKind, key: Key) -> Value {
     let u = match key.and(1).bits() % 4 {
         0 => 0.0,
@@ -385,7 +386,7 @@ fn any_value(kind: &ParamKind, key: Key) -> Value {
         _ => key.and(2).unit(),
     };
     match kind {
-        // Cubed, so that moderate values of wide ranges come up too.
+        // Cubed, so that moderate values of wide ranges occur too.
         ParamKind::Number { min, max } => Value::Number((min + (max - min) * u * u * u).clamp(*min, *max)),
         ParamKind::Count { min, max } => Value::Count((f64::from(*min) + f64::from(max - min) * u * u * u) as u32),
         ParamKind::Switch => Value::Switch(u < 0.5),
@@ -396,7 +397,7 @@ fn any_value(kind: &ParamKind, key: Key) -> Value {
 }
 
 fn any_ground(model: &dyn Model) -> Result<(), How> {
-    /// Sets of parameters for each ground; the first are the model's own.
+    /// Number of sets of parameters for each terrain; the first one is the model's own.
     const DRAWS: u64 = 25;
     let owner = model.about().name;
     for (shape, (name, ground)) in awkward()?.into_iter().enumerate() {
@@ -416,7 +417,7 @@ fn any_ground(model: &dyn Model) -> Result<(), How> {
     Ok(())
 }
 
-/// The first steps and the last: the middle of a long run is like its beginning.
+/// Takes the first steps and the last one: the middle of a long run is like its beginning.
 fn few_steps(model: &dyn Model, ground: &Terrain) -> Result<(), How> {
     let mut terrain = ground.clone();
     furnish(model, &mut terrain)?;
@@ -470,7 +471,7 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
 fn factors(model: &dyn Model) -> Result<(), How> {
     let about = model.about();
     let size = [70, 80];
-    // A mask that holds nothing back takes the careful path through a model, which must give the fast path's bits.
+    // A mask without effect makes the model use its general code path, which must give the bits of the fast one.
     let mut plain = rough(model, size)?;
     plain.layers.retain(|name, _| about.needs.iter().any(|spec| spec.name == name));
     let mut masked = plain.clone();
@@ -508,6 +509,6 @@ fn family(model: &dyn Model) -> Result<(), How> {
             return ask(!only_looks, || format!("the ground of {name} is another"));
         }
     }
-    // What only keeps the strokes of a hand does nothing of its own.
+    // A model that only carries user edits does nothing by itself.
     ask(only_looks || model.plays(Role::Strokes), || "it changes the ground of no land".into())
 }

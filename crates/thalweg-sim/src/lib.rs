@@ -1,4 +1,5 @@
-//! Recipes, plans and runs: which models change a terrain, in which order, on which levels; sessions, and worlds without end.
+//! Recipes, plans and runs: which models change a terrain, in which order, and on which levels. Also sessions, and
+//! endless worlds.
 //!
 //! ```
 //! use thalweg_sim::{presets, run::Run};

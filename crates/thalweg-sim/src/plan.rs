@@ -1,4 +1,5 @@
-//! The plan of a recipe: the grids that it is built on, what is done on each in which order, and the memory that this needs.
+//! The plan of a recipe: the grids on which it is built, the order of the work on each, and the memory that this
+//! needs.
 //!
 //! ```toml
 //! coarsest = 128              # cells on the long side of the first level; "auto" chooses; left out, there is one level
@@ -12,7 +13,8 @@
 //! levels = "last"             # or "all", or "first", or { coarsest = 240.0, finest = 30.0 }: by the width of cells in metres
 //! ```
 //!
-//! Levels double until the recipe's `cells`. So a smaller build is the first part of a larger one.
+//! The number of cells doubles from level to level up to the recipe's `cells`. A smaller build is therefore the first
+//! part of a larger one.
 
 use std::collections::BTreeSet;
 
@@ -24,54 +26,55 @@ use thalweg_core::{Cell, CellRect, Edge, Error, Extent, Grid, Height, Result, Si
 use thalweg_models::model::{Blend, Family};
 use thalweg_render::products::resample::resample;
 
-/// Fewest cells on the long side of a first level that is chosen: the largest valleys are some cells wide there, and a
-/// thousand steps take a second or two.
+/// The fewest cells on the long side of an automatically chosen first level: the largest valleys are a few cells wide
+/// there, and a thousand steps take a second or two.
 pub const FEWEST: usize = 128;
 
 /// The largest share by which whole cells of the first of several levels may miss the short side of the extent.
 pub const OFF: f64 = 0.01;
 
-/// Most cells on the long side of a global level that is chosen, if no stage asks for finer ones: what is solved over the whole terrain
-/// takes seconds there.
+/// The most cells on the long side of an automatically chosen global level, if no stage requires finer ones: work
+/// over the whole terrain takes seconds there.
 pub const GLOBAL: usize = 512;
 
 /// A preview is the first level with more cells than this on the long side.
 pub const PREVIEW: usize = 256;
 
-/// One thing after the other: what is done on which level.
+/// One piece of work of the plan: a stage or another operation on a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// The level, from 0, the coarsest.
     pub level: usize,
-    /// Number of the stage in the recipe; `None` where the ground is made finer, the whole level is a local one, or the margin is cut away.
+    /// Index of the stage in the recipe; `None` if the terrain is refined, the whole level is a local one, or the
+    /// margin is cut away.
     pub stage: Option<usize>,
-    /// Whether the margin, and what is cut of the map, is cut away.
+    /// True if the margin and the cut of the map are removed.
     pub trims: bool,
-    /// On how many coarser levels the stage has run.
+    /// The number of coarser levels on which the stage has run.
     pub pass: u32,
 }
 
-/// Bytes that a thread takes while it makes a piece of a local level, as reckoned.
+/// Estimated bytes that a thread takes while it computes a piece of a local level.
 const LOCAL_SCRATCH: u64 = 96 << 20;
 
-/// Bytes a cell that reading, drawing and writing take for their copies, beyond what a run itself holds. Measured: a
-/// build of 4096² cells that holds 4 bytes a cell came to 17.7.
+/// Bytes per cell that reading, drawing and writing take for their copies, in addition to the run itself. Measured: a
+/// build of 4096² cells with 4 bytes per cell took 17.7.
 const COPIES: u64 = 14;
 
 impl Stage {
-    /// Whether it makes ground.
+    /// Returns true if the stage creates base terrain.
     pub fn is_base(&self) -> bool {
         self.model.about().family == Family::Base
     }
 
-    /// Whether it only reads what is there.
+    /// Returns true if the stage only reads the terrain.
     fn reads(&self) -> bool {
         self.model.about().family == Family::Analysis
     }
 
-    /// Whether it runs on level `level`, on cells `cell` metres wide, of so many `levels` of which the first `global` ones are solved
-    /// over the whole terrain. Where there is one level, all do. What changes ground ends at the global level; what reads it may
-    /// read any.
+    /// Returns true if the stage runs on level `level`, with cells `cell` metres wide, of `levels` levels, of which
+    /// the first `global` ones are computed over the whole terrain. If there is one level, all stages run on it.
+    /// Stages that change the terrain end at the global level; stages that read it may run on any.
     fn runs_on(&self, level: usize, [global, levels]: [usize; 2], cell: f64) -> bool {
         let levels = if self.reads() { levels } else { global };
         match self.when {
@@ -85,13 +88,15 @@ impl Stage {
     }
 }
 
-/// Whether cells are of such a width. Widths are quotients: half a thousandth either way.
+/// Returns true if a cell's width is in a range. Widths are quotients, hence a tolerance of half a thousandth on
+/// either side.
 fn within([finest, coarsest]: [f64; 2], cell: f64) -> bool {
     (finest * 0.9995..=coarsest * 1.0005).contains(&cell)
 }
 
 impl Recipe {
-    /// The grid of a recipe that fixes its extent, on its last level, with the margin if that is solved over the whole terrain.
+    /// Returns the grid of the last level of a recipe that has an extent, including the margin if that level is
+    /// computed over the whole terrain.
     ///
     /// # Errors
     /// As [`Recipe::grids`].
@@ -100,10 +105,11 @@ impl Recipe {
         grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
     }
 
-    /// `grid` with this recipe's edges, sea level and place on Earth.
+    /// Returns `grid` with this recipe's edges, sea level and place on Earth.
     ///
     /// # Errors
-    /// When the sea level is outside the accepted elevations, or edges are looped that cannot be ([`Grid::check`]).
+    /// Returns an error if the sea level is outside the accepted elevations, or edges are looped that cannot be
+    /// ([`Grid::check`]).
     pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
         grid.edges = self.edges;
         grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
@@ -114,38 +120,40 @@ impl Recipe {
         Ok(grid)
     }
 
-    /// Rows and columns to which an elevation model of `size` is brought: `cells` on the long side, where they are given.
+    /// Returns the rows and columns to which an elevation model of `size` is resampled: with `cells` on the long
+    /// side, if they are given.
     pub fn size_over(&self, size: Size) -> Size {
         let long = usize::from(size[1] >= size[0]);
         if self.cells == 0 || size[long] == self.cells {
             return size;
         }
-        // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
+        // Samples are at the ends of intervals, so the intervals keep the proportion.
         let [short_intervals, long_intervals] = [size[1 - long], size[long]].map(|n| n.saturating_sub(1) as f64);
         let other =
             (self.cells.saturating_sub(1) as f64 * short_intervals / long_intervals.max(1.0)).round() as usize + 1;
         if long == 1 { [other, self.cells] } else { [self.cells, other] }
     }
 
-    /// The ground that the recipe begins with, of the elevation model `model`: on its own cells or on [`Recipe::size_over`],
-    /// with the recipe's edges and sea level.
+    /// Returns the terrain from which the recipe starts, for the elevation model `model`: on its own cells or
+    /// resampled to [`Recipe::size_over`], with the recipe's edges and sea level.
     ///
     /// # Errors
-    /// As [`Recipe::framed`]; as [`resample`], where the model is brought to other cells.
+    /// As [`Recipe::framed`]; as [`resample`], if the model is resampled.
     pub fn over(&self, model: Terrain) -> Result<Terrain> {
         let size = self.size_over(model.grid.size);
         let model = if size == model.grid.size { model } else { resample(&model, size)? };
         Ok(Terrain { grid: self.framed(model.grid.clone())?, ..model })
     }
 
-    /// The grids of a recipe that fixes its extent, from the coarsest level to the last, of `cells` on the long side.
-    /// The short side has a whole number of the coarsest cells, at least one. Levels that are solved over the whole
-    /// terrain have the margin round that, a whole number of the coarsest cells on each side, which is cut away after
-    /// the last of them.
+    /// Returns the grids of a recipe that has an extent, from the coarsest level to the last, which has `cells` on
+    /// the long side. The short side has a whole number of the coarsest cells, at least one. Levels that are computed
+    /// over the whole terrain have the margin around that, a whole number of the coarsest cells on each side, which
+    /// is cut away after the last of them.
     ///
     /// # Errors
-    /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, its cells are
-    /// too wide for the short side, or nothing is left of the map after the cut; as [`Recipe::framed`].
+    /// Returns an error if there is no extent, there are too many cells, doubling the coarsest level's cells does not
+    /// lead to their number, the coarsest cells are too wide for the short side, or nothing is left of the map after
+    /// the cut; also as [`Recipe::framed`].
     pub fn grids(&self) -> Result<Vec<Grid>> {
         let Some(Extent { width, height }) = self.extent() else {
             return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
@@ -153,7 +161,7 @@ impl Recipe {
         let halvings = self.halvings()?;
         let cell = width.max(height) / (self.cells >> halvings) as f64;
         let size = [height, width].map(|side| whole(side, cell));
-        // If the map is too large, its size is the one that was asked for.
+        // If the map is too large, the error names the requested size.
         let map = Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?.size;
         let cut = self.cut();
         if cut.cols >= map[1] || cut.rows >= map[0] {
@@ -169,12 +177,12 @@ impl Recipe {
             let grid = self.framed(grid)?;
             Ok(if k > global { self.map(&grid) } else { grid })
         };
-        // The last first: if it is too large, that is the size that was asked for.
+        // The last level comes first: if it is too large, the error names the requested size.
         let last = level(halvings)?;
         (0..halvings).map(level).chain([Ok(last)]).collect()
     }
 
-    /// The map that a level of the recipe holds: without its margin, and without what is cut away of the last level.
+    /// Returns the part of a level that is the map: without the margin, and on the last level without the cut.
     pub(crate) fn map_window(&self, level: &Grid) -> Option<CellRect> {
         let mut window = level.map_window()?;
         if self.cut() != Cut::NONE && self.map_size().is_ok_and(|size| size == window.size()) {
@@ -185,7 +193,7 @@ impl Recipe {
         Some(window)
     }
 
-    /// Rows and columns of the map on its last level, before anything is cut away.
+    /// Returns the rows and columns of the map on its last level, before the cut.
     fn map_size(&self) -> Result<Size> {
         let halvings = self.halvings()?;
         let Extent { width, height } = self.extent().unwrap_or_default();
@@ -193,7 +201,7 @@ impl Recipe {
         Ok([height, width].map(|side| whole(side, cell) << halvings))
     }
 
-    /// The grid of that map, open where something was taken away.
+    /// Returns the grid of that map, with open edges where something was removed.
     pub fn map(&self, level: &Grid) -> Grid {
         let mut grid = self.map_window(level).map_or_else(|| level.clone(), |map| level.window(map));
         let has_margin = level.first != Cell::new(0, 0);
@@ -208,7 +216,8 @@ impl Recipe {
         grid
     }
 
-    /// Cells on the long side of a preview: of the first level with more than [`PREVIEW`], or of the last.
+    /// Returns the number of cells on the long side of a preview: that of the first level with more than [`PREVIEW`],
+    /// or of the last.
     ///
     /// # Errors
     /// As [`Recipe::grids`].
@@ -218,7 +227,7 @@ impl Recipe {
         Ok(levels.into_iter().find(|cells| *cells > PREVIEW).unwrap_or(self.cells))
     }
 
-    /// Cells on the long side of the level that has about so many. Without levels, just so many.
+    /// Returns the number of cells on the long side of the level nearest to `cells`; without levels, `cells` itself.
     ///
     /// # Errors
     /// As [`Recipe::grids`].
@@ -231,8 +240,8 @@ impl Recipe {
         Ok(levels.min_by(|a, b| times(a).total_cmp(&times(b))).unwrap_or(cells))
     }
 
-    /// Gives a recipe of an extent that has more than so many cells on the long side so many, or as many as its level that is
-    /// nearest has.
+    /// Limits a recipe that has an extent to `most` cells on the long side, or to the level nearest to this, if it
+    /// has more.
     ///
     /// # Errors
     /// As [`Recipe::grids`].
@@ -243,15 +252,15 @@ impl Recipe {
         Ok(())
     }
 
-    /// Whether it is built in levels of its own, and not on the grid that it is given.
+    /// Returns true if it is built in levels of its own instead of on a given grid.
     pub fn has_levels(&self) -> bool {
         self.levels() != Levels::default()
     }
 
-    /// How many of its levels are local.
+    /// Returns the number of its local levels.
     ///
     /// # Errors
-    /// When the global level's cells doubled never come to `cells`.
+    /// Returns an error if doubling the global level's cells does not lead to `cells`.
     pub fn local_levels(&self) -> Result<u32> {
         let (Some(Extent { width, height }), Beyond::Local { from: local_from }) =
             (self.extent(), self.levels().beyond)
@@ -259,6 +268,7 @@ impl Recipe {
             return Ok(0);
         };
         let cell = width.max(height) / self.cells as f64;
+        // Halve the cells until a level counts as global.
         let is_global = |halved: &u32| match local_from {
             LocalFrom::Auto => self.cells >> halved <= GLOBAL,
             LocalFrom::Cells(most) => self.cells >> halved <= most,
@@ -268,6 +278,7 @@ impl Recipe {
         if local_from == LocalFrom::Auto {
             levels = self.ends(cell).map(|(_, most)| most).fold(levels, u32::min);
         }
+        // The global level must have a whole number of cells, and exactly the requested one if there is one.
         let part = 1usize << levels;
         if !self.cells.is_multiple_of(part) {
             let [less, more] = [self.cells / part, self.cells / part + 1].map(|n| n * part);
@@ -288,7 +299,7 @@ impl Recipe {
         Ok(levels)
     }
 
-    /// The same recipe up to its global level: what is solved over the whole terrain.
+    /// Returns the recipe up to its global level, which is the part that is computed over the whole terrain.
     ///
     /// # Errors
     /// As [`Recipe::local_levels`].
@@ -299,16 +310,18 @@ impl Recipe {
         Ok(global)
     }
 
-    /// How often the first level's cells are halved until there are `cells` on the long side.
+    /// Returns how often the first level's cells are halved until there are `cells` on the long side.
     ///
     /// # Errors
-    /// When `cells` is no such number, or the first level that the recipe names does not fit the short side.
+    /// Returns an error if `cells` is not such a number, or the first level that the recipe specifies does not fit
+    /// the short side.
     pub fn halvings(&self) -> Result<u32> {
         let local = self.local_levels()?;
         Ok(local + self.global_halvings(self.cells >> local)?)
     }
 
-    /// How often the first level's cells are halved until there are so many on the long side of the global level.
+    /// Returns how often the first level's cells are halved until there are `cells` on the long side of the global
+    /// level.
     fn global_halvings(&self, cells: usize) -> Result<u32> {
         let first = match self.levels().coarsest {
             Coarsest::None => return Ok(0),
@@ -346,16 +359,16 @@ impl Recipe {
         Err(Error::value("coarsest", first, allowed))
     }
 
-    /// The share by which whole cells miss the short side of the extent, where so many lie along the long side. The finer
-    /// they are, the less.
+    /// Returns the share by which whole cells miss the short side of the extent, if there are `cells` along the long
+    /// side. The finer the cells, the smaller it is.
     fn off(&self, cells: f64) -> f64 {
         let Some(Extent { width, height }) = self.extent() else { return 0.0 };
         let (short, cell) = (width.min(height), width.max(height) / cells);
         (whole(short, cell) as f64 * cell / short - 1.0).abs()
     }
 
-    /// What is done, in order, on levels with cells of these widths in metres, the coarsest first: on each level its
-    /// stages, and between two levels the ground is made finer. Muted stages have their turns.
+    /// Returns the work to be done, in order, on levels with cells of these widths in metres, the coarsest first: the
+    /// stages of each level, and a refinement between two levels. Muted stages are included.
     pub fn turns(&self, widths: &[f64]) -> Vec<Turn> {
         let mut passes = vec![0; self.stages.len()];
         let mut turns = Vec::new();
@@ -366,7 +379,7 @@ impl Recipe {
             }
             for (number, stage) in self.stages.iter().enumerate() {
                 if stage.runs_on(level, counts, *cell) {
-                    // Base ground is laid once; what it adds on finer levels comes with those.
+                    // A base stage runs once; its additions on finer levels are part of the refinement.
                     if passes[number] == 0 || !stage.is_base() {
                         turns.push(Turn { level, stage: Some(number), trims: false, pass: passes[number] });
                     }
@@ -380,11 +393,12 @@ impl Recipe {
         turns
     }
 
-    /// Base stages that have more to add on level `level`: blocks of those between which nothing has worn the ground yet.
+    /// Returns the base stages that add detail on level `level`, grouped into blocks: between the stages of a block
+    /// nothing has eroded the terrain yet.
     ///
     /// # Errors
-    /// When one of them stands after erosion and does not add to the ground, for what it would lay on finer ground is not
-    /// known then.
+    /// Returns an error if one of them comes after erosion and does not add to the terrain: what it would create on a
+    /// finer terrain is not known then.
     pub(crate) fn octaves(&self, widths: &[f64], level: usize) -> Result<Vec<Vec<usize>>> {
         let counts = self.counts(widths.len());
         let runs = |stage: &Stage, level: usize| stage.runs_on(level, counts, widths[level]);
@@ -394,7 +408,8 @@ impl Recipe {
         for (number, stage) in self.stages.iter().enumerate().filter(|(_, stage)| !stage.muted && has_run(stage)) {
             match stage.model.about().family {
                 Family::Analysis => continue,
-                // A stage that comes on this level or later has changed nothing yet, and so parts nothing.
+                // An erosion stage that first runs on this level or later has changed nothing yet, so it does not
+                // separate blocks.
                 Family::Erosion => {
                     (first, open) = (false, false);
                     continue;
@@ -417,13 +432,14 @@ impl Recipe {
         Ok(blocks)
     }
 
-    /// How many of so many levels are solved over the whole terrain, and how many there are.
+    /// Returns how many of `levels` levels are computed over the whole terrain, and `levels`.
     pub fn counts(&self, levels: usize) -> [usize; 2] {
         let local = self.local_levels().map_or(0, |local| local as usize);
         [levels.saturating_sub(local).max(1), levels]
     }
 
-    /// For each stage, on how many coarser levels it has run when it runs last on a level that is solved over the whole terrain.
+    /// Returns, for each stage, on how many coarser levels it has run when it runs on its last level that is computed
+    /// over the whole terrain.
     pub(crate) fn last_passes(&self) -> Vec<u32> {
         let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
         let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
@@ -433,8 +449,9 @@ impl Recipe {
         self.stages.iter().map(|stage| (runs(stage) as u32).saturating_sub(1)).collect()
     }
 
-    /// Stages that change ground on levels of named widths, each with the most levels that may be local for it, where the last level's
-    /// cells are `cell` metres wide: a stage whose widths end must have had all of them, one that names no finest one has its widest.
+    /// Returns the stages that change the terrain on levels of specified widths, each with the most levels that may
+    /// be local for it, if the last level's cells are `cell` metres wide: a stage with a finest width must have run
+    /// on all its levels, one without it on its widest.
     fn ends(&self, cell: f64) -> impl Iterator<Item = (&Stage, u32)> {
         self.stages.iter().filter(|stage| !stage.muted && !stage.reads()).filter_map(move |stage| {
             let When::Widths(wanted) = stage.when else { return None };
@@ -444,10 +461,11 @@ impl Recipe {
         })
     }
 
-    /// Refuses stages that change ground and are to run on local levels, where all levels have cells of these widths.
+    /// Checks that no stage that changes the terrain is to run on local levels, for levels with cells of these
+    /// widths.
     ///
     /// # Errors
-    /// When one is, with the reason, and the global level that would do for all.
+    /// Returns an error if one is, with the reason, and the global level that would suit all stages.
     pub(crate) fn check_local(&self, widths: &[f64]) -> Result<()> {
         let [global, levels] = self.counts(widths.len());
         let (Some(last), Some(cell)) = (widths.get(global - 1), widths.last()) else { return Ok(()) };
@@ -464,34 +482,35 @@ impl Recipe {
         Err(Error::conflict(asked, problem))
     }
 
-    /// Stages that are not muted and have no turn on levels with cells of these widths, by number.
+    /// Returns the indices of the stages that are not muted and never run on levels with cells of these widths.
     pub(crate) fn idle(&self, turns: &[Turn]) -> impl Iterator<Item = usize> {
         let has_turn = |number: usize| turns.iter().any(|turn| turn.stage == Some(number));
         let stages = self.stages.iter().enumerate();
         stages.filter(move |(number, stage)| !stage.muted && !has_turn(*number)).map(|(number, _)| number)
     }
 
-    /// Refuses a run on this grid that does not fit into memory with what reading, drawing and writing take.
+    /// Checks that a run on this grid fits into memory, including what reading, drawing and writing take.
     ///
     /// # Errors
-    /// When the estimate is more than the system has free; with both numbers.
+    /// Returns an error with both numbers if the estimate is more than the system has free.
     pub fn check_memory(&self, grid: &Grid) -> Result<()> {
         let need = self.memory(grid).saturating_add(COPIES.saturating_mul(grid.len() as u64));
         memory::check_memory(&format!("{} at {} × {} cells", self.name, grid.cols(), grid.rows()), need)
     }
 
-    /// An estimate of the memory that a run on this grid needs, in bytes: ground, the layers that models have written by
-    /// then, and the scratch of what is done, on the level where that is most.
+    /// Returns an estimate of the memory that a run on this grid needs, in bytes: the terrain, the layers that models
+    /// have written by then, and the scratch memory of the work, on the level where that is most.
     pub fn memory(&self, grid: &Grid) -> u64 {
-        /// What base models make of the ground on both levels, and a field of half its rows, bytes a cell.
+        /// Results of base models on both levels, and a field of half its rows, in bytes per cell.
         const FINER: u64 = 10;
-        // Over a terrain that is there already a recipe has one level.
+        // For a given terrain a recipe has one level.
         let levels = self.grids().ok().filter(|levels| levels.last().is_some_and(|last| last.size == grid.size));
         let levels = levels.unwrap_or_else(|| vec![grid.clone()]);
         let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
-        /// What a local level takes, bytes a cell: its window, what of it becomes layers, and what it was made of.
+        /// A local level's window, its layers, and the window from which it is computed, in bytes per cell.
         const LOCAL: u64 = 30;
-        /// What it takes to see whether a sketch is kept, and to change the ground, bytes a cell: where water goes, targets, ground anew, factors.
+        /// Checking a sketch and changing the terrain: flow directions, targets, the new terrain and factors, in
+        /// bytes per cell.
         const SKETCH: u64 = 56;
         let [global, _] = self.counts(levels.len());
         let mut layers = BTreeSet::new();
@@ -511,13 +530,13 @@ impl Recipe {
                 }
                 None if turn.trims => cells * (1 + layers.len() as u64),
                 None if turn.level >= global => {
-                    // Of all layers those of its tree are left, which are counted.
+                    // Of all layers only those of the tree are left, which are counted.
                     layers.clear();
                     most = most.max(LOCAL * cells + LOCAL_SCRATCH * rayon::current_num_threads() as u64);
                     layers.extend([RECEIVER, CATCHMENT, LAKE, POOL].map(|spec| spec.name));
                     continue;
                 }
-                // All that lay on cells of twice the width, too.
+                // In addition to everything on the cells of twice the width.
                 None => cells * (1 + layers.len() as u64) + FINER * cells,
             };
             most = most.max(cells * 4 * (1 + layers.len() as u64) + scratch);
@@ -526,12 +545,12 @@ impl Recipe {
     }
 }
 
-/// The width of cells, doubled so often.
+/// Returns a cell's width, doubled this many times.
 fn doubled(cell: f64, times: u32) -> f64 {
     cell * libm::exp2(f64::from(times))
 }
 
-/// Whole cells along a side, at least one.
+/// Returns the number of whole cells along a side, at least one.
 fn whole(side: f64, cell: f64) -> usize {
     ((side / cell).round() as usize).max(1)
 }

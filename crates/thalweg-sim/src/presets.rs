@@ -1,4 +1,4 @@
-//! The recipes that come with the library: finished worlds to begin with.
+//! The recipes that are part of the library: finished worlds as starting points.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use thalweg_core::{Error, Result};
 use thalweg_io::atomic::{atomic, is_temporary};
 use thalweg_io::{FilePath, Format, LoadOptions, decode, terrain_of};
 
-/// A recipe that comes with the library.
+/// A recipe that is part of the library.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     /// Its name.
@@ -24,7 +24,7 @@ macro_rules! presets {
     };
 }
 
-/// All of them; the first is the one to begin with.
+/// All presets; the first is the recommended starting point.
 pub const PRESETS: &[Preset] = presets![
     "alpine",
     "aged",
@@ -48,11 +48,11 @@ pub const PRESETS: &[Preset] = presets![
     "volcanic_island",
 ];
 
-/// An elevation model that comes with the presets: name and bytes (GeoTIFF). The recipe that begins with it finds it where its
-/// folder holds a file of this name.
+/// An elevation model that is part of the library: name and bytes (GeoTIFF). The preset that starts from it finds it
+/// if the recipe's folder contains a file of this name.
 pub const ELEVATION_MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../presets/jacksboro.tif"));
 
-/// A run of a recipe over the elevation model that comes with the presets, for programs without files.
+/// Creates a run of a recipe over the library's elevation model, for programs without files.
 ///
 /// # Errors
 /// As [`Run::over`].
@@ -66,7 +66,7 @@ pub fn run_over_model(recipe: Recipe) -> Result<Run> {
 }
 
 impl Preset {
-    /// Its recipe.
+    /// Returns its recipe.
     ///
     /// # Errors
     /// None that a test does not rule out.
@@ -75,10 +75,11 @@ impl Preset {
     }
 }
 
-/// Lays the elevation model of a preset that begins with one into this folder; gives the recipe that finds it there.
+/// Writes the elevation model of a preset that starts from one into this folder, and returns the recipe that finds it
+/// there.
 ///
 /// # Errors
-/// When the elevation model cannot be written.
+/// Returns an error if the elevation model cannot be written.
 pub fn write_elevation_model(mut recipe: Recipe, folder: impl Into<FilePath>) -> Result<Recipe> {
     let folder = folder.into();
     if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {
@@ -89,15 +90,16 @@ pub fn write_elevation_model(mut recipe: Recipe, folder: impl Into<FilePath>) ->
     Ok(recipe)
 }
 
-/// Whether a path is that of a preset's elevation model in a folder that goes with a process.
+/// Returns true if a path is that of a preset's elevation model in a temporary folder that is removed with its
+/// process.
 pub fn is_passing(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ELEVATION_MODEL.0) && path.parent().is_some_and(is_temporary)
 }
 
-/// The recipe of the preset of that name, of [`PRESETS`].
+/// Returns the recipe of the preset with this name, from [`PRESETS`].
 ///
 /// # Errors
-/// When there is none; the message lists them or names the nearest.
+/// Returns an error if there is none; the message lists them or names the nearest.
 pub fn find_preset(name: &str) -> Result<Recipe> {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     preset.ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()

@@ -1,4 +1,4 @@
-//! [`ZarrArray`]: a map of Zarr v3, read by windows.
+//! [`ZarrArray`]: a raster in a Zarr v3 array, read by windows.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -14,28 +14,30 @@ use crate::meta::{MAX_BYTES, Meta, ZARR, document, fill_bytes};
 use crate::place;
 use thalweg_io::WindowedMap;
 
-/// A map of Zarr v3 in a folder of its own: of ours, or any plain one of two dimensions.
+/// A raster in a Zarr v3 array with a folder of its own: a layer of a thalweg store, or any plain two-dimensional
+/// array.
 ///
-/// Read are samples of 8 to 64 bits in either byte order, regular chunks or shards of them, and the codecs `bytes`, `zstd`, `gzip` and
-/// `crc32c`.
+/// It reads samples of 8 to 64 bits in either byte order, in regular chunks or shards, with the codecs `bytes`,
+/// `zstd`, `gzip` and `crc32c`.
 #[derive(Debug, Clone)]
 pub struct ZarrArray {
     folder: PathBuf,
     meta: Meta,
     head: Head,
-    /// Whether a chunk that is not there is all fill value, as Zarr has it.
+    /// True if a missing chunk consists of the fill value, as the Zarr specification says; false if a missing chunk is
+    /// an error.
     sparse: bool,
 }
 
-/// The longest chunk that is read, in bytes.
+/// The maximum size of a chunk in bytes.
 const MAX_CHUNK_BYTES: u64 = 4 << 30;
 
 impl ZarrArray {
     /// Opens the array in `folder`.
     ///
     /// # Errors
-    /// A folder without metadata; Zarr v2; metadata that are damaged, of other than two dimensions, or of types and codecs that are not
-    /// read.
+    /// Returns an error if the folder has no metadata or is Zarr v2, or if the metadata are damaged, do not have two
+    /// dimensions, or use types or codecs that are not supported.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(ZARR);
         let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
@@ -53,19 +55,20 @@ impl ZarrArray {
         Ok(Self { folder: folder.to_path_buf(), meta, head, sparse: true })
     }
 
-    /// The same, in which every chunk must be there: what is not is not made yet.
+    /// Returns the same array with the given georeference, in which every chunk must exist: a missing one belongs to a
+    /// tile that is not made yet.
     pub(crate) fn dense(mut self, georeference: thalweg_core::terrain::grid::Georeference) -> Self {
         self.sparse = false;
         self.head.georeference = Some(georeference);
         self
     }
 
-    /// Path of a chunk, by its row and column among the chunks.
+    /// The path of a chunk, from its row and column among the chunks.
     pub(crate) fn chunk_path(&self, at: Cell) -> PathBuf {
         self.folder.join(self.meta.chunk_path(at))
     }
 
-    /// The bytes of the shard of these samples; beyond them it is filled up.
+    /// Encodes these samples as the bytes of a shard; the rest of the shard is padded with the fill value.
     pub(crate) fn encode(&self, samples: &Samples, size: Size) -> Result<Vec<u8>, String> {
         let Codecs::Sharded(shard) = &self.meta.codecs else {
             return Err("is not made of shards".to_string());
@@ -92,12 +95,12 @@ impl ZarrArray {
         shard.put_together(&chunks.collect::<Result<Vec<_>, String>>()?)
     }
 
-    /// Puts the part of a chunk that lies in `window` into `samples`.
+    /// Copies the part of a chunk that is inside `window` into `samples`.
     fn read_chunk(&self, at: Cell, window: CellRect, samples: &mut Samples) -> Result<()> {
         let path = self.chunk_path(at);
         let start = Cell::from_axes(|k| at[k] * self.meta.chunk[k]);
         if !path.exists() {
-            // The samples are the fill value from the start.
+            // The samples have the fill value already.
             return if self.sparse {
                 Ok(())
             } else {
@@ -125,7 +128,8 @@ impl ZarrArray {
         Ok(())
     }
 
-    /// The inner chunks of a shard that `window` meets and that hold anything: where each lies in the file, and its first cell.
+    /// Returns the inner chunks of a shard that intersect `window` and are not all fill value: for each, its offset
+    /// and length in the file, and its first cell.
     fn in_shard(
         &self,
         shard: &Shard,
@@ -160,11 +164,11 @@ impl ZarrArray {
     }
 }
 
-/// What a chunk and a window have in common.
+/// The intersection of a chunk and a window.
 struct Meet {
-    /// Its first cell in the chunk.
+    /// Its first cell, relative to the chunk.
     here: Cell,
-    /// It in the window.
+    /// Its cells, relative to the window.
     there: CellRect,
 }
 
@@ -182,7 +186,7 @@ impl Meet {
     }
 }
 
-/// Some bytes of a file, known to lie inside it.
+/// Reads a range of bytes that is known to be inside the file.
 fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Vec<u8>> {
     let length = range.end - range.start;
     if length > MAX_CHUNK_BYTES {
@@ -197,8 +201,9 @@ fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Ve
     Ok(bytes)
 }
 
-/// What the coordinates beside a map say: the transform of its cells, and whether they are degrees. Nothing where there are none, or too few to
-/// have a step; coordinates of several steps, and in units that are no metres, are refused in words.
+/// Reads the coordinate arrays next to a map: returns the geotransform of its cells, and true if they are in degrees.
+/// Returns `None` if there are none, or too few to have a step. Coordinates with uneven steps, or in units other than
+/// metres or degrees, are refused with a message.
 fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6], bool)>, String> {
     let [y, x] = dimensions else { return Ok(None) };
     let line = |name: &String| {
@@ -209,7 +214,8 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
         let text = plain::read_if_there(folder.join(ZARR), MAX_BYTES).ok()??;
         let text = std::str::from_utf8(&text).ok()?;
         let mut attributes = document(text, "array").ok()?;
-        // Whole numbers of 64 bits are read as floats of the same bits.
+        // 64-bit integers are read as floats with the same bits, because there is no such sample type; below they are
+        // converted back.
         let is_whole = attributes["data_type"] == "int64" && attributes["fill_value"] == 0;
         if is_whole {
             attributes["data_type"] = "float64".into();
@@ -243,10 +249,11 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
     Ok(Some(([west - 0.5 * right, right, 0.0, north - 0.5 * down, 0.0, down], is_degrees)))
 }
 
-/// What coordinates in metres say of their unit.
+/// The unit names of coordinates in metres.
 const METRES: [&str; 7] = ["", "1", "m", "metre", "meter", "metres", "meters"];
 
-/// The maps in a group of Zarr, by name: its arrays of two dimensions. None where the folder is an array itself.
+/// Returns the names of the maps in a Zarr group, that is, of its two-dimensional arrays. The list is empty if the
+/// folder is an array itself.
 pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
     let path = folder.join(ZARR);
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
@@ -268,7 +275,7 @@ pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// What is to be said of a folder without Zarr's metadata.
+/// Makes the error for a folder without Zarr v3 metadata.
 pub fn missing(folder: &Path) -> Error {
     if !folder.exists() {
         return Error::missing(shown(folder), "give a folder of Zarr version 3");
@@ -296,7 +303,8 @@ impl WindowedMap for ZarrArray {
             Codecs::Sharded(shard) => shard.inner,
         };
         let met = |k: usize| (window[k].div_ceil(inner[k]) + 1).min(self.meta.chunk[k] / inner[k]).max(1);
-        // Of a shard all that a window meets, packed and unpacked, and of one that is being unpacked its bytes, before and after the last codec.
+        // For a shard: all inner chunks that a window intersects, compressed and decoded, plus for the one being
+        // decoded its bytes before and after the last codec.
         [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 2) as u64)]
     }
 

@@ -1,4 +1,4 @@
-//! Maps drawn, measured and summed up row by row: for sources larger than memory.
+//! Rasters that are shaded, measured and summarised row by row, for sources larger than memory.
 
 use std::ops::Range;
 
@@ -11,13 +11,14 @@ use thalweg_tiled::layer::NO_HEIGHT;
 
 use crate::source::{ElevationFile, LOOK};
 
-/// Bytes of a process that does nothing yet, and of threads' stacks and what they decode.
+/// The memory of an idle process and of the threads' stacks and decoding buffers, in bytes.
 const PROCESS: u64 = 56 << 20;
 
-/// Bytes of a sample while it becomes a height: as it stands in the file, its mask, the height.
+/// The memory per sample during its conversion to a height, in bytes: the sample as stored in the file, its mask, and
+/// the height.
 const SAMPLE: u64 = 20;
 
-/// A map that is read by rows, as heights.
+/// A raster that is read by rows, as elevations.
 pub struct MapRows<'a> {
     file: &'a ElevationFile,
     reading: HeightReading,
@@ -25,22 +26,22 @@ pub struct MapRows<'a> {
     grid: Grid,
 }
 
-/// What is told of a map in a few numbers.
+/// A summary of a map in a few numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapSummary {
-    /// The lowest and the highest height; `None` where nothing has data.
+    /// The lowest and the highest elevation; `None` if no cell has data.
     pub range: Option<[Height; 2]>,
-    /// Sum of all heights, in units.
+    /// The sum of all elevations, in fixed-point units.
     pub sum: i128,
-    /// Number of cells with data, and of those without.
+    /// The number of cells with data, and of those without.
     pub cells: [u64; 2],
 }
 
 impl<'a> MapRows<'a> {
-    /// Looks at the whole source, with a sea up to a level if one is given.
+    /// Examines the whole source; `sea`, if given, replaces its sea level.
     ///
     /// # Errors
-    /// A source that cannot be read.
+    /// Returns an error if the source cannot be read.
     pub fn of(file: &'a ElevationFile, sea: Option<Height>) -> Result<Self> {
         let (reading, warnings) = file.settle()?;
         let mut grid = file.grid().clone();
@@ -48,36 +49,38 @@ impl<'a> MapRows<'a> {
         Ok(Self { file, reading, warnings, grid })
     }
 
-    /// What is to be said of the source.
+    /// The warnings about the source.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Bytes that a source takes of which so many rows are read at once.
+    /// The memory of a source while `rows` rows are read at once, in bytes.
     fn source_bytes(file: &ElevationFile, rows: usize) -> u64 {
         let cols = file.grid().cols();
         let [held, each] = file.memory([rows, cols]);
         (rows as u64).saturating_mul(cols as u64 * SAMPLE).saturating_add(held).saturating_add(each)
     }
 
-    /// Bytes of memory that [`MapRows::of`] and [`MapRows::summary`] take at the most.
+    /// The maximum memory of [`MapRows::of`] and [`MapRows::summary`] in bytes.
     pub fn bytes(file: &ElevationFile) -> u64 {
         PROCESS + Self::source_bytes(file, LOOK)
     }
 
-    /// Bytes of memory that [`MapRows::shaded`] takes at the most until its last row is drawn.
+    /// The maximum memory of [`MapRows::shaded`] in bytes, until its last row is drawn.
     pub fn shade_bytes(file: &ElevationFile) -> u64 {
+        // `ShadedMap` reads bands of 512 rows with a margin of 96 rows above and below.
         PROCESS + ShadedMap::bytes(file.grid().size) + Self::source_bytes(file, 704)
     }
 
-    /// Bytes of memory that [`MapRows::measure`] takes at the most.
+    /// The maximum memory of [`MapRows::measure`] in bytes.
     pub fn measure_bytes(file: &ElevationFile, settings: &MeasureSettings) -> u64 {
         let cols = file.grid().cols();
+        // `measure_rows` reads bands of 256 rows with a margin of `search` rows above and below.
         PROCESS + measure_bytes(cols, settings) + Self::source_bytes(file, 256 + 2 * settings.search)
     }
 
-    /// The map shaded, to be written by [`thalweg_io::save_shaded`]: the picture that
-    /// [`thalweg_render::pictures::shade::draw_map`] draws.
+    /// Returns the shaded map, which [`thalweg_io::save_shaded`] writes. The picture is the same as that of
+    /// [`thalweg_render::pictures::shade::draw_map`].
     ///
     /// # Errors
     /// As [`ShadedMap::new`].
@@ -90,7 +93,7 @@ impl<'a> MapRows<'a> {
         ShadedMap::new(&self.grid, options, Box::new(read))
     }
 
-    /// What can be measured by rows, as [`measure_rows`].
+    /// Measures everything that can be measured by rows, as [`measure_rows`].
     ///
     /// # Errors
     /// As [`measure_rows`].
@@ -98,10 +101,10 @@ impl<'a> MapRows<'a> {
         measure_rows(&self.grid, settings, &mut |rows| self.terrain(rows))
     }
 
-    /// Lowest, highest, sum and number of heights.
+    /// Computes the range, the sum and the number of elevations.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Returns an error if the source cannot be read.
     pub fn summary(&self) -> Result<MapSummary> {
         let mut found = MapSummary::default();
         for first in (0..self.grid.rows()).step_by(LOOK) {
@@ -125,12 +128,12 @@ impl<'a> MapRows<'a> {
         Ok((self.file.heights(CellRect::new([rows.start, 0], size), &self.reading)?, size))
     }
 
-    /// Some rows as a terrain of their own.
+    /// Reads some rows as a terrain of their own.
     fn terrain(&self, rows: Range<usize>) -> Result<Terrain> {
         let (heights, size) = self.heights(rows)?;
         let void = heights.contains(&NO_HEIGHT).then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
         let nodata = void.map(|mask| Field::from_vec(size, mask)).transpose()?;
-        // Cells without data are masked: their height says nothing.
+        // Cells without data are masked, so their height has no effect.
         let stands = |height: i32| Height(if height == NO_HEIGHT { 0 } else { height });
         let ground = Field::from_vec(size, heights.into_iter().map(stands).collect())?;
         let grid = Grid { sea_level: self.grid.sea_level, ..Grid::new(size, self.grid.cell)? };

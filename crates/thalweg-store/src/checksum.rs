@@ -1,8 +1,9 @@
-//! CRC-32C (Castagnoli), which Zarr's shards end with (RFC 3720, appendix B.4).
+//! CRC-32C (Castagnoli), with which the index of a Zarr shard ends (RFC 3720, appendix B.4).
 
-/// The checksum of some bytes. It is taken of a shard's index alone, a few hundred bytes: a table would gain nothing.
+/// Computes the checksum bit by bit. It is used on a shard's index only, a few hundred bytes, for which a table would
+/// gain nothing.
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    const POLYNOMIAL: u32 = 0x82f6_3b78; // 0x1edc6f41 with its bits turned round
+    const POLYNOMIAL: u32 = 0x82f6_3b78; // 0x1edc6f41 with its bits reversed
     !bytes.iter().fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (POLYNOMIAL & (sum & 1).wrapping_neg()))
     })

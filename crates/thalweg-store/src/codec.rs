@@ -1,6 +1,7 @@
-//! From samples to a chunk's bytes and back: the codecs of Zarr v3 that we know.
+//! The codecs of Zarr v3 that are supported: they turn samples into a chunk's bytes and back.
 //!
-//! Zarr core specification 3.0 (2023): `bytes`, `gzip`, `crc32c`, `sharding_indexed`; and `zstd` of its registered extensions.
+//! Zarr core specification 3.0 (2023): `bytes`, `gzip`, `crc32c`, `sharding_indexed`; and `zstd` of its registered
+//! extensions.
 
 use std::cell::RefCell;
 use std::io::Read as _;
@@ -10,7 +11,7 @@ use thalweg_core::Size;
 
 use crate::checksum::crc32c;
 
-/// What becomes of bytes.
+/// A codec that turns bytes into bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
     Zstd { level: i32, checksum: bool },
@@ -18,38 +19,39 @@ enum Step {
     Crc32c,
 }
 
-/// What becomes of a chunk's samples: bytes, then step by step.
+/// The codecs of a chunk: `bytes`, which serializes the samples, then the steps in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
     pub big_endian: bool,
     steps: Vec<Step>,
 }
 
-/// A chunk that is made of smaller ones, with an index of where they lie.
+/// The codec of a shard: a chunk that consists of smaller chunks and an index of their positions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shard {
     /// Rows and columns of an inner chunk.
     pub inner: Size,
     pub chain: Chain,
-    /// What becomes of the index.
+    /// The codecs of the index.
     index: Chain,
     index_last: bool,
 }
 
-/// How chunks are coded.
+/// The encoding of an array's chunks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Codecs {
     Plain(Chain),
     Sharded(Shard),
 }
 
-/// The level of ours: the library's own choice. Each frame ends with a checksum of what was in it.
+/// The zstd level of thalweg's own stores, which is the library's default. Each frame ends with a checksum of its
+/// content.
 const LEVEL: i32 = 3;
 
-/// The bytes of an index for each inner chunk: where it begins, and its length.
+/// The size of the index entry of an inner chunk in bytes: its offset and its length.
 const ENTRY: usize = 16;
 
-/// What stands in the index for an inner chunk that is all fill value.
+/// The index entry of an inner chunk that consists of the fill value and is not stored.
 const NONE: u64 = u64::MAX;
 
 impl Chain {
@@ -94,7 +96,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Applies the steps.
+    /// Applies the steps in order.
     pub fn encode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         self.steps.iter().try_fold(bytes, |mut bytes, step| match step {
             Step::Zstd { level, checksum } => zstd_of(&bytes, *level, *checksum),
@@ -106,11 +108,11 @@ impl Chain {
         })
     }
 
-    /// Undoes the steps; what comes of it has `length` bytes.
+    /// Undoes the steps in reverse order; the result must have `length` bytes.
     pub fn decode(&self, bytes: &[u8], length: usize) -> Result<Vec<u8>, String> {
         let mut bytes = std::borrow::Cow::Borrowed(bytes);
         for (k, step) in self.steps.iter().enumerate().rev() {
-            // Only checksums lie within what was compressed.
+            // Only checksums of 4 bytes can have been added before this step, so the decoded size is bounded.
             let room = length + 4 * k;
             bytes = match step {
                 Step::Zstd { .. } => {
@@ -137,14 +139,14 @@ impl Chain {
         Ok(bytes.into_owned())
     }
 
-    /// Bytes that the steps make of `length`, where none compresses.
+    /// Returns the encoded length of `length` bytes; `None` if a step compresses, because the length is then unknown.
     fn fixed(&self, length: usize) -> Option<usize> {
         self.steps.iter().all(|step| *step == Step::Crc32c).then(|| length + 4 * self.steps.len())
     }
 }
 
 fn zstd_of(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> {
-    // The tables of a compressor take longer to make than a chunk to compress.
+    // Each thread keeps its compressor, because setting up its tables takes longer than compressing a chunk.
     thread_local!(static OWN: RefCell<Option<(i32, bool, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) });
     OWN.with_borrow_mut(|own| {
         if own.as_ref().is_none_or(|(l, c, _)| (*l, *c) != (level, checksum)) {
@@ -157,13 +159,13 @@ fn zstd_of(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> 
     })
 }
 
-/// A codec's name: it stands alone, or with its configuration.
+/// Returns a codec's name, which is given either as a plain string or in an object with its configuration.
 fn name_of(codec: &Value) -> &str {
     codec.as_str().or_else(|| codec["name"].as_str()).unwrap_or("")
 }
 
 impl Codecs {
-    /// Reads the list of codecs of an array whose chunks are `chunk` cells.
+    /// Parses the list of codecs of an array whose chunks have `chunk` cells.
     pub fn parse(list: &Value, chunk: Size) -> Result<Self, String> {
         let list = list.as_array().ok_or("has no list of codecs")?;
         if list.first().is_none_or(|codec| name_of(codec) != "sharding_indexed") {
@@ -195,7 +197,7 @@ impl Codecs {
     }
 }
 
-/// The codecs of ours: shards of `inner` × `inner` chunks.
+/// The codecs of thalweg's own stores: shards of chunks of `inner` × `inner` cells.
 pub fn ours(inner: usize) -> Value {
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
     json!([{"name": "sharding_indexed", "configuration": {
@@ -206,7 +208,7 @@ pub fn ours(inner: usize) -> Value {
     }}])
 }
 
-/// Two whole numbers.
+/// Parses an array of two non-negative integers.
 pub fn size_of(value: &Value) -> Option<Size> {
     match value.as_array()?.as_slice() {
         [rows, cols] => Some([usize::try_from(rows.as_u64()?).ok()?, usize::try_from(cols.as_u64()?).ok()?]),
@@ -215,7 +217,7 @@ pub fn size_of(value: &Value) -> Option<Size> {
 }
 
 impl Shard {
-    /// Where the index of `count` inner chunks lies in a shard of `length` bytes.
+    /// Returns the byte range of the index of `count` inner chunks in a shard of `length` bytes.
     pub fn index_at(&self, count: usize, length: u64) -> Result<std::ops::Range<u64>, String> {
         let bytes =
             count.checked_mul(ENTRY).and_then(|bytes| self.index.fixed(bytes)).ok_or("has too many chunks")? as u64;
@@ -225,7 +227,8 @@ impl Shard {
         Ok(if self.index_last { length - bytes..length } else { 0..bytes })
     }
 
-    /// Where each inner chunk lies, `None` where it is all fill value.
+    /// Parses the index: returns the offset and length of each inner chunk, or `None` if it consists of the fill
+    /// value.
     pub fn index(&self, bytes: &[u8], count: usize, length: u64) -> Result<Vec<Option<[u64; 2]>>, String> {
         let bytes = self.index.decode(bytes, count * ENTRY).map_err(|problem| format!("index of chunks {problem}"))?;
         let number = |bytes: &[u8]| {
@@ -242,7 +245,8 @@ impl Shard {
             .collect()
     }
 
-    /// A shard of inner chunks in their order, `None` where all is fill value; the index comes last.
+    /// Assembles a shard from encoded inner chunks in order, `None` for those that consist of the fill value; the
+    /// index comes last.
     pub fn put_together(&self, chunks: &[Option<Vec<u8>>]) -> Result<Vec<u8>, String> {
         let mut shard =
             Vec::with_capacity(chunks.iter().flatten().map(Vec::len).sum::<usize>() + chunks.len() * ENTRY + 4);
@@ -281,7 +285,7 @@ mod tests {
             for k in 0..coded.len() {
                 let mut broken = coded.clone();
                 broken[k] ^= 0x40;
-                // Without a checksum a change may go unseen; it never panics.
+                // Without a checksum, a change may go undetected; but decoding must never panic.
                 let _ = chain.decode(&broken, 4000);
                 let _ = chain.decode(&coded[..k], 4000);
             }

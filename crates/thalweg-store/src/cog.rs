@@ -1,4 +1,4 @@
-//! A layer of a store as a cloud-optimised GeoTIFF, for programs that read no shards of Zarr.
+//! Export of a store's layer as a cloud-optimised GeoTIFF, for programs that do not read Zarr shards.
 
 use std::path::Path;
 
@@ -8,16 +8,18 @@ use thalweg_io::{Head, Overviews, SampleType, Samples, write_cog};
 use crate::store::{Store, check_outside};
 use thalweg_io::WindowedMap as _;
 
-/// What stands for no data among values that were scaled.
+/// The value for no data in layers whose samples are scaled.
 const NODATA: f64 = -9999.0;
 
 impl Store {
-    /// Writes a layer that is done as a COG of any size: values in their unit as f32 where the store holds them scaled, the samples as they are
-    /// elsewhere. With `coarser` above 1 a cell is the mean of so many by so many (of numbers that name things the north-western one), and no
-    /// data where all of them have none: a look at the whole, for all that takes a file.
+    /// Writes a finished layer as a COG of any size. Samples that the store scales are written as f32 values in their
+    /// unit, others as they are. With `coarser` above 1, each cell is the mean of `coarser` × `coarser` cells (for
+    /// identifiers and classes the first one with data, starting in the north-west), or no data if all of them have
+    /// none. The result is an overview of the whole layer in an ordinary file.
     ///
     /// # Errors
-    /// A layer that is not there or not done, `coarser` of 0 or wider than the map, a file that cannot be written.
+    /// Returns an error if the layer does not exist or is not done, if `coarser` is 0 or wider than the map, or if the
+    /// file cannot be written.
     pub fn save_cog(&self, layer: &str, path: &Path, coarser: usize) -> Result<()> {
         check_outside(path)?;
         let about = self.spec().layer(layer)?;
@@ -26,7 +28,7 @@ impl Store {
             return Err(Error::value("coarser", coarser, format!("1 to {} cells", rows.max(cols))));
         }
         let array = self.layer(layer)?;
-        // What is whole and not scaled names things.
+        // Unscaled integers are identifiers or classes, which cannot be averaged.
         let classes = about.scale.is_none() && !matches!(about.kind, SampleType::F32 | SampleType::F64);
         let kind = if about.scale.is_some() { SampleType::F32 } else { about.kind };
         let nodata = if about.scale.is_some() && about.fill_is_nodata { NODATA } else { about.fill };
@@ -50,7 +52,7 @@ impl Store {
             }
             let mut out = Samples::filled(kind, 0, 0.0)?;
             let end = window.start[0] + window.size()[0];
-            // So many rows of results at once that no chunk is decoded over and over.
+            // As many rows of the result at once as one row of chunks covers, so that no chunk is decoded repeatedly.
             for band in (window.start[0]..end).step_by(CHUNK.div_ceil(coarser)) {
                 let last = end.min(band + CHUNK.div_ceil(coarser));
                 let [top, left] = [band * coarser, window.start[1] * coarser];
@@ -77,7 +79,7 @@ impl Store {
     }
 }
 
-/// Rows that are decoded at once: those of a chunk.
+/// The number of rows that are decoded at once: those of an inner chunk.
 const CHUNK: usize = 256;
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

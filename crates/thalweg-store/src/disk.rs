@@ -1,4 +1,4 @@
-//! Files of a store: put in place whole; room for them.
+//! Files of a store: written atomically, and checked for free disk space.
 
 use std::fs;
 use std::io::Write;
@@ -7,12 +7,13 @@ use std::path::Path;
 use thalweg_core::{Error, Result};
 use thalweg_io::atomic;
 
-/// Writes a file beside its place, makes it lasting and renames it; its folder is made if it is missing.
+/// Writes a temporary file next to `path`, flushes it to the disk and renames it into place; creates the folder if it
+/// is missing.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     put_with(path, |file| file.write_all(bytes))
 }
 
-/// The same of what `write` writes.
+/// Does the same with a function that writes the content.
 pub fn put_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
@@ -29,12 +30,13 @@ pub fn put_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Resu
     })
 }
 
-/// Bytes for people.
+/// Formats a number of bytes for people.
 pub fn shown(bytes: u64) -> String {
     format!("{bytes} bytes ({:.2} GiB)", bytes as f64 / f64::from(1 << 30))
 }
 
-/// Bytes that are free for this user where `path` lies, or will lie; `None` where the system does not say.
+/// Returns the number of bytes that are free for this user on the file system where `path` is or will be; `None` if
+/// the system does not report it.
 pub fn room(path: &Path) -> Option<u64> {
     let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     #[cfg(unix)]
@@ -49,10 +51,11 @@ pub fn room(path: &Path) -> Option<u64> {
     }
 }
 
-/// Refuses work that may write `need` bytes ([`StoreSpec::bytes_needed`](crate::StoreSpec::bytes_needed)) where less is free.
+/// Refuses work that may write `need` bytes ([`StoreSpec::bytes_needed`](crate::StoreSpec::bytes_needed)) if less is
+/// free.
 ///
 /// # Errors
-/// When there is less; with both numbers.
+/// Returns [`Error::TooLarge`] with both numbers if less is free.
 pub fn check_room(path: &Path, need: u64) -> Result<()> {
     let told = |bytes: u64| format!("{} on the disk", shown(bytes));
     match room(path) {

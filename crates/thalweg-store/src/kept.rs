@@ -1,4 +1,4 @@
-//! [`Kept`]: a level 0 that is solved once and kept in a file, for all processes that work on one plan.
+//! [`Kept`]: a level 0 that is solved once and kept in a file, for all processes that work on the same plan.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use thalweg_refine::{Frame, LocalWindow};
 use thalweg_sim::world::{Coarse, CoarseWater};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A level 0 with its file.
+/// A level 0 with the file in which it is kept.
 pub(crate) struct Kept<C> {
     solved: C,
     path: PathBuf,
@@ -23,7 +23,8 @@ impl<C: Coarse> Kept<C> {
         Self { solved, path, whole: OnceLock::new() }
     }
 
-    /// The whole level: of the file, or solved and put there. Two processes that solve it at once write the same bytes.
+    /// Returns the whole level: read from the file, or solved and written to it. Two processes that solve it at the
+    /// same time write the same bytes.
     fn whole(&self, progress: &mut dyn Progress) -> Result<&LocalWindow> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
@@ -52,7 +53,7 @@ impl<C: Coarse> Coarse for Kept<C> {
         self.whole(progress)?.part(rect)
     }
 
-    /// It is not in the file, for no job writes rivers: who asks has level 0 solved.
+    /// The water is not in the file, because no job writes rivers; level 0 is solved for whoever requests it.
     fn water(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
         self.solved.water(rect, progress)
     }
@@ -66,7 +67,8 @@ impl<C: Coarse> Coarse for Kept<C> {
     }
 }
 
-/// Whose it is, its cells one field after another, and a hash of all that.
+/// Serializes a window: the identity of its world, a byte of flags, its fields one after another, and a hash of all
+/// that.
 fn bytes_of(window: &LocalWindow, identity: u64) -> Vec<u8> {
     let mut bytes = identity.to_le_bytes().to_vec();
     bytes.push(u8::from(window.lakes.is_some()) | u8::from(window.loose.is_some()) << 1);
@@ -84,7 +86,7 @@ fn bytes_of(window: &LocalWindow, identity: u64) -> Vec<u8> {
     bytes
 }
 
-/// The window of those bytes, if they are whole and of this world.
+/// Reads the window back, if the bytes are intact and belong to this world.
 fn window_of(bytes: &[u8], identity: u64, rect: CellRect<i64>) -> Option<LocalWindow> {
     let (body, hash) = bytes.split_last_chunk::<8>()?;
     let (own, body) = body.split_first_chunk::<8>()?;

@@ -1,10 +1,10 @@
 //! Rasters larger than memory: read by windows, written tile by tile.
 //!
-//! A [`WindowedMap`] is read by windows wherever it lies: in memory ([`MapInMemory`]), in a GeoTIFF, in a layer of a
-//! [`Store`], in an array of Zarr that another program wrote ([`ZarrArray`]). A [`Store`] is a folder of Zarr v3 that
-//! xarray opens as it is: maps of one size and place, each in shards of one tile. A tile is written whole, beside its
-//! place, renamed, and marked; what has a mark is done, so work that was ended goes on, and [`Store::verify`] finds
-//! what was lost or altered since.
+//! A [`WindowedMap`] is a raster that is read by windows. It may be in memory ([`MapInMemory`]), in a GeoTIFF, in a
+//! layer of a [`Store`], or in a Zarr array that another program wrote ([`ZarrArray`]). A [`Store`] is a Zarr v3 folder
+//! that xarray opens directly: layers of the same size and georeference, each in shards of one tile. A tile is written
+//! to a temporary file, renamed into place, and marked. Only marked tiles count as done, so interrupted work can be
+//! resumed, and [`Store::verify`] finds tiles that were lost or altered afterwards.
 //!
 //! ```
 //! use thalweg_io::{SampleType, Samples};

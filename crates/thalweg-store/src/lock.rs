@@ -1,4 +1,4 @@
-//! [`Lock`]: who may write into a store.
+//! [`Lock`]: access control for writing to a store.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -8,31 +8,34 @@ use std::path::Path;
 use thalweg_core::{Error, Result};
 use thalweg_io::atomic::lives;
 
-/// Who else may write into a store meanwhile.
+/// The other processes that may write to a store at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Nobody.
+    /// No other process.
     Alone,
-    /// Other workers of the same plan, each at other tiles: the queue of a cluster gives each tile to one of them.
+    /// Other workers of the same plan, each on different tiles: a cluster's queue gives each tile to one of them.
     Shared,
 }
 
-/// The file that is locked, and the one that says by whom: where locks are kept strictly, nobody else reads a locked file.
+/// The file that is locked, and the one that lists its holders. They are separate because on systems with mandatory
+/// locks other processes cannot read a locked file.
 const NAMES: [&str; 2] = [".lock", ".holders"];
 
-/// A store held by this process until this is dropped. The lock file stays: to remove it would let two others in at once.
+/// A lock on a store, which this process holds until the value is dropped. The lock file is never deleted: with a new
+/// file, two other processes could get the lock at once.
 #[derive(Debug)]
 pub struct Lock {
     _open: Option<File>,
-    /// What is to be said where the system locks no files: a second run is then not kept out.
+    /// The warning for a system that does not lock files, where a second run cannot be kept out.
     pub warning: Option<String>,
 }
 
 impl Lock {
-    /// Takes the store whose marks lie in `marks`; `store` is said in messages.
+    /// Locks the store whose marks are in `marks`; `store` is named in messages.
     ///
     /// # Errors
-    /// When another one holds it, with his process's number; when no file can be made.
+    /// Returns an error with the number of the holding process if the store is locked, or an error if no lock file can
+    /// be created.
     pub fn take(store: &Path, marks: &Path, access: Access) -> Result<Self> {
         let [path, holders] = NAMES.map(|name| marks.join(name));
         for path in [&path, &holders] {
@@ -47,13 +50,14 @@ impl Lock {
         };
         match taken {
             Ok(()) => {
-                // Those who share it come and go, and none knows who is left: the dead are left out when it is read.
+                // Processes that share the lock come and go without removing their entries; dead ones are ignored when
+                // the list is read.
                 let mut options = File::options();
                 match access {
                     Access::Alone => options.create(true).write(true).truncate(true),
                     Access::Shared => options.create(true).append(true),
                 };
-                // It is told for people: without it the lock holds as well.
+                // The list only serves error messages; the lock works without it.
                 let _ = options.open(&holders).and_then(|mut list| writeln!(list, "{}", std::process::id()));
                 Ok(Self { _open: Some(file), warning: None })
             }
@@ -69,10 +73,11 @@ impl Lock {
     }
 }
 
-/// Who holds a store, in words.
+/// Describes the holders of a store in words.
 fn holding(list: &str) -> String {
     let all: BTreeSet<u32> = list.lines().filter_map(|line| line.trim().parse().ok()).collect();
-    // Those of another machine or container have numbers of their own, so where none lives here all may.
+    // Processes of another machine or container have their own numbering, so if none of the listed ones lives here,
+    // any of them may be the holder.
     let here: Vec<_> = all.iter().filter(|process| lives(**process) == Some(true)).collect();
     let shown = |list: &[&u32]| list.iter().take(8).map(|process| process.to_string()).collect::<Vec<_>>().join(", ");
     let elsewhere: Vec<_> = all.iter().collect();

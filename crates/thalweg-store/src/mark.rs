@@ -1,4 +1,4 @@
-//! [`Mark`]: that a tile of a layer is done.
+//! [`Mark`]: the record that a tile of a layer is done.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,66 +10,67 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::disk;
 
-/// That a tile of a layer is done: written after its shard, so that what has a mark is whole.
+/// The record that a tile of a layer is done. It is written after the tile's shard, so a shard with a mark is
+/// complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// Hash of the recipe or plan that the tile is of.
+    /// The hash of the recipe or plan that the tile belongs to.
     pub recipe: String,
-    /// Length of the shard in bytes.
+    /// The length of the shard in bytes.
     pub bytes: u64,
-    /// XXH3 (128 bits) of the shard's bytes, in hexadecimal.
+    /// The XXH3 hash (128 bits) of the shard's bytes, in hexadecimal.
     pub hash: String,
-    /// The least sample that is not the fill value; none where all are.
+    /// The smallest sample that is not the fill value; `None` if all are.
     pub minimum: Option<f64>,
-    /// The greatest sample that is not the fill value.
+    /// The largest sample that is not the fill value.
     pub maximum: Option<f64>,
 }
 
-/// The longest mark that is read.
+/// The maximum size of a mark's file in bytes.
 const MAX_BYTES: u64 = 1 << 14;
 
 impl Mark {
-    /// The mark of a shard of these samples and bytes.
+    /// Makes the mark of a shard with these samples and bytes.
     pub fn of(recipe: &str, samples: &Samples, fill: f64, shard: &[u8]) -> Self {
         let [minimum, maximum] = range(samples, fill).map_or([None; 2], |range| range.map(Some));
         Self { recipe: recipe.to_string(), bytes: shard.len() as u64, hash: hash(shard), minimum, maximum }
     }
 
-    /// Where the mark of a tile lies.
+    /// Returns the path of a tile's mark.
     pub fn path(marks: &Path, layer: &str, tile: usize) -> PathBuf {
         marks.join(layer).join(format!("{tile}.json"))
     }
 
-    /// Reads a mark; `None` if there is none.
+    /// Reads a mark; returns `None` if there is none.
     ///
     /// # Errors
-    /// One that is damaged.
+    /// Returns an error if the mark is damaged.
     pub fn read(path: &Path) -> Result<Option<Self>> {
         let Some(bytes) = plain::read_if_there(path, MAX_BYTES)? else { return Ok(None) };
         let damaged = |error| Error::file(path, format!("is no mark of a tile, or damaged: {error}"));
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 
-    /// Puts it in place.
+    /// Writes the mark to a file atomically.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Returns an error if the system refuses to write.
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_string(self).map_err(|error| Error::file(path, error.to_string()))?;
         disk::put(path, text.as_bytes())
     }
 }
 
-/// What a shard's bytes are known by.
+/// Hashes the bytes of a shard.
 pub fn hash(shard: &[u8]) -> String {
     format!("{:032x}", xxh3_128(shard))
 }
 
-/// The length of a file, and what its bytes are known by.
+/// Returns the length of a file and the hash of its bytes.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn hash_file(path: &Path) -> Result<(u64, String)> {
     let (mut file, length) = plain::open(path)?;
     let mut hash = Xxh3::new();
@@ -82,10 +83,10 @@ pub fn hash_file(path: &Path) -> Result<(u64, String)> {
     }
 }
 
-/// Samples that are looked at together.
+/// The number of samples that are converted to numbers at once.
 const PART: usize = 1 << 12;
 
-/// The least and greatest of the samples that are numbers and not the fill value.
+/// Returns the smallest and largest of the samples that are finite and not the fill value.
 pub fn range(samples: &Samples, fill: f64) -> Option<[f64; 2]> {
     let parts = (0..samples.len()).step_by(PART).map(|from| from..samples.len().min(from + PART));
     let numbers = parts.flat_map(|part| samples.numbers(part));

@@ -1,4 +1,4 @@
-//! The metadata of an array, `zarr.json`: what is read of it, and what is written.
+//! The metadata of an array, `zarr.json`: parsing those of any array, and writing our own.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,16 +9,17 @@ use thalweg_io::{SampleType, Samples};
 use crate::codec::{self, Codecs, size_of};
 use crate::spec::{StoreSpec, StoredLayer};
 
-/// The file that says what a folder holds.
+/// The name of the metadata file in the folder of an array or group.
 pub const ZARR: &str = "zarr.json";
 
-/// The longest that is read. The root's repeats those of all arrays.
+/// The maximum size of a metadata file in bytes. The root's file is the longest, because it repeats those of all
+/// arrays.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// The most cells of a chunk: it is held whole.
+/// The maximum number of cells of a chunk, because a chunk is decoded as a whole.
 const MAX_CHUNK: usize = 1 << 28;
 
-/// What an array of two dimensions says of itself.
+/// The metadata of a two-dimensional array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meta {
     pub size: Size,
@@ -27,16 +28,16 @@ pub struct Meta {
     pub chunk: Size,
     pub codecs: Codecs,
     pub fill: f64,
-    /// What stands before and between the numbers of a chunk in its path.
+    /// The prefix and the separator of the chunk numbers in a chunk's path.
     key: (&'static str, char),
     pub attributes: Map<String, Value>,
-    /// Names of its dimensions, where they are told.
+    /// The names of the dimensions, if they are given.
     pub dimensions: Vec<String>,
-    /// Whether it has one dimension.
+    /// True if the array has one dimension; it is then treated as a map of one row.
     is_line: bool,
 }
 
-/// The names of our types in Zarr.
+/// The Zarr names of the supported sample types.
 const TYPES: [(&str, SampleType); 7] = [
     ("uint8", SampleType::U8),
     ("uint16", SampleType::U16),
@@ -47,7 +48,7 @@ const TYPES: [(&str, SampleType); 7] = [
     ("float64", SampleType::F64),
 ];
 
-/// A document of Zarr v3 of that kind, `array` or `group`.
+/// Parses a Zarr v3 document of the given kind, `array` or `group`.
 pub fn document(text: &str, kind: &str) -> Result<Value, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| format!("is damaged: {error}"))?;
     match document["zarr_format"].as_u64() {
@@ -63,7 +64,7 @@ pub fn document(text: &str, kind: &str) -> Result<Value, String> {
 }
 
 impl Meta {
-    /// Reads an array's metadata.
+    /// Parses the metadata of an array of two dimensions.
     pub fn parse(text: &str) -> Result<Self, String> {
         let about = document(text, "array")?;
         let shape = about["shape"].as_array().ok_or("is damaged: it has no shape")?;
@@ -121,10 +122,10 @@ impl Meta {
         Ok(Self { size, kind, chunk, codecs, fill, key, attributes, dimensions, is_line: false })
     }
 
-    /// Reads the metadata of an array of one dimension, such as a coordinate, as those of a map of one row.
+    /// Parses the metadata of a one-dimensional array, such as a coordinate, as those of a map with one row.
     pub fn parse_line(text: &str) -> Result<Self, String> {
         let mut about = document(text, "array")?;
-        /// Puts a row in front of every shape.
+        /// Inserts a row dimension at the start of every shape.
         fn widen(value: &mut Value) {
             match value {
                 Value::Object(fields) => {
@@ -146,25 +147,25 @@ impl Meta {
         Ok(Self { is_line: true, ..Self::parse(&about.to_string())? })
     }
 
-    /// Path of a chunk inside the array's folder, by its row and column among the chunks.
+    /// Returns the path of a chunk inside the array's folder, from its row and column among the chunks.
     pub fn chunk_path(&self, chunk: Cell) -> String {
         let (head, between) = self.key;
         let Cell { row, col } = chunk;
         if self.is_line { format!("{head}{col}") } else { format!("{head}{row}{between}{col}") }
     }
 
-    /// What stands for no data: an attribute says so, or every NaN is.
+    /// Returns the sample that stands for no data: the one that an attribute states, or NaN if the fill value is NaN.
     pub fn nodata(&self) -> Option<f64> {
         let stated = match self.attributes.get("_FillValue").or_else(|| self.attributes.get("missing_value")) {
             Some(Value::Number(number)) => number.as_f64(),
-            // xarray writes a float's bytes in base64.
+            // xarray writes the bytes of a float in base64.
             Some(Value::String(text)) => of_base64(text).or_else(|| text.parse().ok()),
             _ => None,
         };
         stated.or_else(|| self.fill.is_nan().then_some(f64::NAN))
     }
 
-    /// Factor and offset from sample to value.
+    /// Returns the factor and the offset from sample to value.
     pub fn scale(&self) -> Result<[f64; 2], String> {
         let number = |name: &str, usual: f64, allowed: &str| {
             let Some(told) = self.attributes.get(name) else { return Ok(usual) };
@@ -174,7 +175,7 @@ impl Meta {
         Ok([number("scale_factor", 1.0, "a number other than 0")?, number(OFFSET, 0.0, "a number")?])
     }
 
-    /// Refuses a map whose columns come first.
+    /// Refuses a map whose first dimension is the columns.
     pub fn check_upright(&self) -> Result<(), String> {
         let is = |k: usize, names: [&str; 5]| {
             self.dimensions.get(k).is_some_and(|own| names.iter().any(|name| own.eq_ignore_ascii_case(name)))
@@ -193,12 +194,12 @@ impl Meta {
 
 const OFFSET: &str = "add_offset";
 
-/// A piece of a document, for a message.
+/// A shortened piece of a document, for a message.
 fn short(value: &Value) -> String {
     value.to_string().chars().take(60).collect()
 }
 
-/// A number as the type's fill value in JSON.
+/// Converts a number to the JSON form of a fill value of this type.
 fn fill_value(kind: SampleType, fill: f64) -> Value {
     match kind {
         SampleType::F32 | SampleType::F64 if fill.is_nan() => json!("NaN"),
@@ -210,7 +211,7 @@ fn fill_value(kind: SampleType, fill: f64) -> Value {
     }
 }
 
-/// The metadata of a layer of ours.
+/// The metadata of a layer of a thalweg store.
 pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
     let mut attributes = Map::new();
     let mut put = |name: &str, value: Value| attributes.insert(name.to_string(), value);
@@ -227,13 +228,13 @@ pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
         put("add_offset", json!(0.0));
     }
     match layer.kind {
-        _ if !layer.fill_is_nodata => {}                               // a number as any other
-        SampleType::F32 | SampleType::F64 if layer.fill.is_nan() => {} // NaN is no data without a word
+        _ if !layer.fill_is_nodata => {}                               // a value like any other
+        SampleType::F32 | SampleType::F64 if layer.fill.is_nan() => {} // NaN counts as no data without an attribute
         SampleType::F32 | SampleType::F64 => drop(put("_FillValue", json!(base64(layer.fill)))),
         kind => drop(put("_FillValue", fill_value(kind, layer.fill))),
     }
     put("grid_mapping", json!("spatial_ref"));
-    // So xarray hangs it on every map, and rioxarray finds it there.
+    // With this attribute, xarray attaches the variable to every map as a coordinate, where rioxarray looks for it.
     put("coordinates", json!("spatial_ref"));
     let name = TYPES.iter().find(|(_, kind)| *kind == layer.kind).map_or("", |(name, _)| name);
     let about = Array {
@@ -247,7 +248,7 @@ pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
     about.document(attributes)
 }
 
-/// The parts of an array's metadata that differ.
+/// The parts of an array's metadata that vary between our arrays.
 pub struct Array {
     pub shape: Value,
     pub kind: &'static str,
@@ -275,17 +276,18 @@ impl Array {
     }
 }
 
-/// The eight bytes of a float in base64 (RFC 4648): so xarray keeps a float's fill value in Zarr.
+/// Encodes the eight bytes of a float in base64 (RFC 4648), the form in which xarray stores a float's fill value in
+/// Zarr.
 fn base64(number: f64) -> String {
     STANDARD.encode(number.to_le_bytes())
 }
 
-/// The float whose bytes stand in base64.
+/// Decodes a float whose eight bytes are given in base64.
 fn of_base64(text: &str) -> Option<f64> {
     Some(f64::from_le_bytes(STANDARD.decode(text).ok()?.try_into().ok()?))
 }
 
-/// The bytes of one fill value.
+/// The bytes of one sample with the fill value.
 pub fn fill_bytes(kind: SampleType, fill: f64) -> Vec<u8> {
     Samples::filled(kind, 1, fill).map(|samples| samples.to_bytes()).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Where a store's cells lie: coordinates at their centres, the reference system, and back from those of other programs.
+//! The position of a store's cells: the coordinates of their centres and the reference system, and reading those that
+//! other programs wrote.
 
 use std::path::Path;
 
@@ -10,21 +11,22 @@ use thalweg_io::plain;
 use crate::meta::{Array, MAX_BYTES, ZARR, document};
 use crate::spec::StoreSpec;
 
-/// An array that says where the cells lie: its name, its metadata, the path of its one chunk in it, and the chunk.
+/// An array that locates the cells: its name, its metadata, the path of its only chunk, and the bytes of that chunk.
 pub type Coordinate = (&'static str, Value, &'static str, Vec<u8>);
 
-/// Keys of GeoTIFF (OGC 19-008r4): what kind of system it is, and in which unit its coordinates are.
+/// Keys of GeoTIFF (OGC 19-008r4): the kind of reference system, and the unit of its coordinates.
 const MODEL_TYPE: u16 = 1024;
 const LINEAR_UNITS: u16 = 3076;
 
-/// The georeference of a store with a transform of its own, in metres where nothing is known.
+/// Returns the georeference of a store. A missing transform is replaced by one in metres from the north-western
+/// corner.
 pub fn placed(spec: &StoreSpec) -> Georeference {
     let mut place = spec.georeference.clone().unwrap_or_default();
     place.transform.get_or_insert([0.0, spec.cell, 0.0, 0.0, 0.0, -spec.cell]);
     place
 }
 
-/// The arrays `y`, `x` and `spatial_ref` of a store.
+/// Returns the arrays `y`, `x` and `spatial_ref` of a store.
 pub fn coordinates(spec: &StoreSpec) -> [Coordinate; 3] {
     let place = placed(spec);
     let [west, width, _, north, _, height] = place.transform.unwrap_or_default();
@@ -56,12 +58,12 @@ pub fn coordinates(spec: &StoreSpec) -> [Coordinate; 3] {
     ]
 }
 
-/// The value of a key that stands in the key directory itself.
+/// Returns the value of a GeoTIFF key that is stored in the key directory itself.
 fn key(place: &Georeference, name: u16) -> Option<u16> {
     place.keys.as_chunks::<4>().0.iter().skip(1).find(|entry| entry[0] == name && entry[1] == 0).map(|entry| entry[3])
 }
 
-/// What CF has a coordinate say of itself.
+/// The CF attributes of a coordinate array.
 fn axis(name: &str, place: &Georeference) -> Map<String, Value> {
     let mut about = Map::new();
     let geographic = key(place, MODEL_TYPE) == Some(2);
@@ -88,7 +90,7 @@ fn axis(name: &str, place: &Georeference) -> Map<String, Value> {
     about
 }
 
-/// What rioxarray and GDAL read of the reference system.
+/// The attributes of the reference system, as rioxarray and GDAL read them.
 fn system(spec: &StoreSpec, place: &Georeference) -> Map<String, Value> {
     let mut about = Map::new();
     if let Some(transform) = place.transform {
@@ -109,7 +111,8 @@ fn system(spec: &StoreSpec, place: &Georeference) -> Map<String, Value> {
     about
 }
 
-/// The first of a line of coordinates and the step between them, if that is one.
+/// Returns the first of a line of coordinates and their step; `None` if the steps are uneven, that is, if a coordinate
+/// is off by more than 1e-3 steps.
 pub fn even(line: &[f64]) -> Option<(f64, f64)> {
     let (first, last) = (*line.first()?, *line.last()?);
     let step = (last - first) / (line.len().checked_sub(1).filter(|n| *n > 0)? as f64);
@@ -117,11 +120,12 @@ pub fn even(line: &[f64]) -> Option<(f64, f64)> {
     (step != 0.0 && step.is_finite() && line.iter().enumerate().all(is_even)).then_some((first, step))
 }
 
-/// The georeference that an array of another program's has beside it, as far as we read it: the transform and an EPSG code. Where no transform is
-/// told, `coordinates` gives that of the arrays `y` and `x`, and whether they are degrees.
+/// Reads the georeference of an array that another program wrote, as far as it is supported: the transform and an EPSG
+/// code. Without a stated transform, `coordinates` returns the one given by the arrays `y` and `x`, and true if they
+/// are in degrees.
 ///
 /// # Errors
-/// What `coordinates` refuses.
+/// Returns the error of `coordinates`, if it returns one.
 pub fn beside(
     array: &Path,
     attributes: &Map<String, Value>,
@@ -147,7 +151,7 @@ pub fn beside(
     }
     let system = word("crs_wkt").or_else(|| word("spatial_ref")).unwrap_or("");
     let geographic = word("grid_mapping_name") == Some("latitude_longitude") || system.starts_with("GEOG");
-    // The last code is the whole system's, those before are of its parts.
+    // The last code is that of the whole system; those before it are of its parts.
     let code = system.rsplit("EPSG").next().filter(|_| system.contains("EPSG"));
     let code = code.map(|rest| {
         rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect::<String>()

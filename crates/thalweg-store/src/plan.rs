@@ -1,4 +1,4 @@
-//! [`Plan`]: a job cut into stages and tiles, as a file that the queue of a cluster works through.
+//! [`Plan`]: a job divided into stages and tiles, stored as a file from which the jobs of a cluster's queue work.
 
 use std::path::{Path, PathBuf};
 
@@ -17,84 +17,84 @@ use crate::products::{ProductWriter, beside};
 use crate::spec::MAX_SIDE;
 use crate::{Store, check_outside};
 
-/// Sides of tiles that are tried where memory is short.
+/// The tile sides that are tried if memory is short.
 const SIDES: [usize; 8] = [128, 256, 384, 512, 768, 1024, 1536, 2048];
 
-/// The least side of a tile: one of a cell is nothing but rim.
+/// The smallest side of a tile: a tile of one cell would consist of nothing but its border.
 const LEAST_SIDE: usize = 2;
 
-/// Bytes of memory that a process takes before it does anything: program, libraries, buffers.
+/// The memory of a process that has not started any work, in bytes: program, libraries, buffers.
 const PROCESS: u64 = 40 << 20;
 
-/// Bytes that a thread takes beside its tile: its stack, and what the allocator keeps for it.
+/// The memory of a thread in addition to its tile, in bytes: its stack, and what the allocator keeps for it.
 const THREAD: u64 = 8 << 20;
 
-/// The version of plans that this program writes, and reads.
+/// The version of the plan format that this program writes and reads.
 const VERSION: u32 = 2;
 
-/// The longest plan that is read, in bytes.
+/// The maximum size of a plan's file in bytes.
 const MOST: u64 = 16 << 20;
 
 /// A [pass over the tiles](thalweg_tiled::TilePass), as a plan describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanStage {
-    /// Its name.
+    /// The stage's name.
     pub name: String,
-    /// Layers of the store that it reads.
+    /// The layers of the store that it reads.
     pub reads: Vec<String>,
-    /// Layers that it writes.
+    /// The layers that it writes.
     pub writes: Vec<String>,
-    /// Layers that it hands on to the next stage, and that are gone once that is solved.
+    /// The layers that it passes on to the next stage; they are deleted once that stage is solved.
     #[serde(default, rename = "hands", skip_serializing_if = "Vec::is_empty")]
     pub hands_on: Vec<String>,
-    /// Bytes of memory that a tile takes.
+    /// The memory that one tile takes, in bytes.
     pub tile_bytes: u64,
-    /// Bytes of memory that to solve the stage takes at the most, beside a tile's for each thread.
+    /// The maximum memory that solving the stage takes, in bytes, in addition to one tile's memory per thread.
     pub solve_bytes: u64,
 }
 
-/// What takes nothing is not written.
+/// Returns true for 0 bytes, which are not written to the file.
 fn is_none(bytes: &u64) -> bool {
     *bytes == 0
 }
 
-/// What is to be done, where, and in which parts. The library does it by [`Work`](crate::Work).
+/// The job, its output and its division into parts. [`Work`](crate::Work) carries it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Version of the plan's form.
+    /// The version of the plan format.
     pub plan: u32,
-    /// Version of the program that wrote it.
+    /// The version of the program that wrote it.
     pub thalweg: String,
-    /// Hash of everything else: a plan that was edited is refused.
+    /// The hash of everything else; a plan that was edited is refused.
     pub hash: String,
-    /// The store that the layers go to.
+    /// The store to which the layers are written.
     pub store: PathBuf,
-    /// Rows and columns of the map.
+    /// The map's rows and columns.
     pub size: [usize; 2],
-    /// Side of a tile in cells.
+    /// The side of a tile in cells.
     pub side: usize,
-    /// Number of tiles. They are numbered from 0, row by row from the north-west.
+    /// The number of tiles. They are numbered from 0, row by row from the north-western corner.
     pub tiles: usize,
-    /// The stages in their order. Each takes all tiles, then is solved.
+    /// The stages in order. In each, all tiles are done first, then the stage is solved.
     pub stages: Vec<PlanStage>,
-    /// Bytes that the store takes on a disk at the most.
+    /// The maximum disk space of the store in bytes.
     pub disk_bytes: u64,
-    /// Bytes that tables and outlines beside the store take on rough hills; what they take goes by how many lakes there
-    /// are.
+    /// The estimated disk space of tables and outlines next to the store in bytes, for rough hills; the actual size
+    /// depends on the number of lakes.
     #[serde(default, skip_serializing_if = "is_none")]
     pub beside_bytes: u64,
-    /// The job.
+    /// The job itself.
     pub job: Job,
 }
 
 impl Plan {
-    /// The plan of a job into a store, in tiles of about `side` cells. Nothing is made.
+    /// Plans a job that writes to a store, in tiles of about `side` cells. Nothing is created on the disk.
     ///
     /// # Errors
-    /// A source that cannot be read, or that is the store itself; a side of other than 2 to 16 384 cells; options that
-    /// cannot be heeded; a store's path that is no name.
+    /// Returns an error if a source cannot be read or is the store itself, if the side is not within 2 to 16 384
+    /// cells, if an option cannot be applied, or if the store's path is not a valid name.
     pub fn of(job: Job, store: &Path, side: usize) -> Result<Self> {
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
         if !(LEAST_SIDE..=MAX_SIDE).contains(&side) {
@@ -105,7 +105,7 @@ impl Plan {
         let (spec, tiles) = (&setup.spec, setup.spec.tile_grid()?);
         let passed =
             setup.passes.iter().map(|pass| setup.passed_spec(&**pass, "").map_or(0, |spec| spec.bytes_needed()));
-        // The layers that a pass reads are kept until it is solved.
+        // The layers that a pass reads are kept until it is solved, so at most two consecutive sets exist at once.
         let passed: Vec<u64> = passed.collect();
         let passing = passed.windows(2).map(|two| two[0].saturating_add(two[1])).max().unwrap_or(0);
         let stages = setup.passes.iter().zip(&setup.held_bytes).map(|(pass, held_bytes)| PlanStage {
@@ -137,12 +137,12 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// A file that cannot be read, is no plan, is of another version, or was edited.
+    /// Returns an error if the file cannot be read, is not a plan, has another version, or was edited.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_text(path, MOST)?;
         let no_plan = |error| Error::file(path, format!("is no plan: {error}"));
         let document: Value = serde_json::from_str(&text).map_err(no_plan)?;
-        // One of another version has other fields.
+        // The version is checked first, because a plan of another version has other fields.
         if let Some(other) = document["plan"].as_u64().filter(|version| *version != u64::from(VERSION)) {
             let problem = format!("is a plan of version {other}; this program knows version {VERSION}");
             return Err(Error::file(path, problem));
@@ -152,8 +152,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan that a store was made by, which lies beside it. Where the store was moved, so was what is to be done
-    /// there.
+    /// Reads the plan next to a store that was made by it. If the store was moved, the returned plan refers to its new
+    /// place.
     ///
     /// # Errors
     /// As [`Plan::read`].
@@ -169,14 +169,14 @@ impl Plan {
         Ok(Self { store, ..Self::read(&path)? })
     }
 
-    /// Writes it beside its store, if it is not there.
+    /// Writes the plan next to its store, unless it is there already.
     pub(crate) fn keep(&self) -> Result<()> {
         let path = beside(&self.store, PLAN);
         if Self::read(&path).is_ok_and(|there| there.hash == self.hash) { Ok(()) } else { self.write(&path) }
     }
 
-    /// Refuses a store of other work, with what is other as far as that can be told; one in which nothing was done yet
-    /// gives way.
+    /// Refuses a store of other work, and says what differs if that can be determined. A store in which nothing was
+    /// done yet is accepted, because it gets replaced.
     pub(crate) fn check_store(&self) -> Result<()> {
         let Ok(there) = Store::open_read(&self.store) else { return Ok(()) };
         if there.spec().recipe == self.hash || there.is_blank() {
@@ -186,7 +186,7 @@ impl Plan {
         Err(Error::file(&self.store, format!("is a store of other work{what}: name another output")))
     }
 
-    /// In what it is another than the plan beside its store.
+    /// Describes the first difference from the plan next to the store; `None` if there is none to report.
     fn differs(&self) -> Option<String> {
         let there = Self::read(&beside(&self.store, PLAN)).ok()?;
         let known = there.job.sources();
@@ -207,10 +207,11 @@ impl Plan {
         Some(format!("{name} was {}, and is {} now", short(had), short(now)))
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes the plan to a file atomically.
     ///
     /// # Errors
-    /// A file that is read too, or lies in a store; the plan of a store of other work; a file that cannot be written.
+    /// Returns an error if the file is also a source or is inside a store, if it would replace the plan of a store of
+    /// other work, or if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.job.check_apart(&std::path::absolute(path).map_err(Error::io(path, "find the place of"))?)?;
         check_outside(path)?;
@@ -232,38 +233,38 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of the stage of that name.
+    /// Returns the number of the stage of that name.
     ///
     /// # Errors
-    /// A name that is none of them.
+    /// Returns an error if there is no such stage.
     pub fn stage(&self, name: &str) -> Result<usize> {
         let found = self.stages.iter().position(|stage| stage.name == name);
         found.ok_or_else(|| Error::unknown("stage", name, self.stages.iter().map(|stage| stage.name.as_str())))
     }
 
-    /// Bytes of memory that a process takes at the most that works on so many tiles at once, and solves stages.
+    /// The maximum memory in bytes of a process that works on `at_once` tiles at the same time and solves stages.
     pub fn bytes(&self, at_once: usize) -> u64 {
         let most = |bytes: fn(&PlanStage) -> u64| self.stages.iter().map(bytes).max().unwrap_or(0);
         let each = most(|stage| stage.tile_bytes).saturating_add(THREAD);
         each.saturating_mul(at_once as u64).saturating_add(most(|stage| stage.solve_bytes)).saturating_add(PROCESS)
     }
 
-    /// Refuses to work on so many tiles at once with less memory than that takes.
+    /// Checks that the memory suffices for `at_once` tiles at the same time.
     ///
     /// # Errors
-    /// Says what is needed.
+    /// Returns [`Error::TooLarge`] with the memory that is needed.
     pub fn check_memory(&self, memory: u64, at_once: usize) -> Result<()> {
         let need = self.bytes(at_once);
         let what = format!("{at_once} tiles of {0} × {0} cells at once, of {1}", self.side, self.tiles);
         if need <= memory { Ok(()) } else { Err(Error::TooLarge { what, need: shown(need), have: shown(memory) }) }
     }
 
-    /// The plan of a job that takes at most so many bytes of memory with up to `threads` tiles at once, and how many
-    /// that are. Of sides of tiles the one is taken with which the most are at once, and of these the one that is
-    /// nearest to `side`.
+    /// Plans a job within a memory limit in bytes, with up to `threads` tiles at once; returns the plan and the number
+    /// of tiles at once. If the requested side does not allow all threads, the tile side that allows the most tiles at
+    /// once is chosen, and among equals the one nearest to `side`.
     ///
     /// # Errors
-    /// As [`Plan::of`]; memory that is not enough for a tile at once, with the least that would be.
+    /// As [`Plan::of`]; also if the memory does not suffice for a single tile, with the least that would.
     pub fn within(job: &Job, store: &Path, side: usize, memory: u64, threads: usize) -> Result<(Self, usize)> {
         let fits = |plan: &Self| (1..=threads.max(1)).rev().find(|at_once| plan.bytes(*at_once) <= memory);
         let first = Self::of(job.clone(), store, side)?;
@@ -286,7 +287,7 @@ impl Plan {
         best.ok_or_else(|| Error::TooLarge { what, need: shown(least), have: shown(memory) })
     }
 
-    /// The hash of everything but itself, and of where the store lies: that may move.
+    /// Computes the hash of everything except the hash itself and the store's path, since the store may be moved.
     fn reckoned(&self) -> String {
         let bare = Self { hash: String::new(), store: PathBuf::new(), ..self.clone() };
         let text = serde_json::to_string(&bare).unwrap_or_default();
@@ -294,10 +295,10 @@ impl Plan {
     }
 }
 
-/// Beside a store the plan that it was made by.
+/// The name of the sidecar file with the plan of a store.
 const PLAN: &str = "plan.json";
 
-/// The fields of a document, those of fields of fields by both names.
+/// Flattens a JSON document into pairs of dotted path and value.
 fn flat(name: &str, value: &Value, fields: &mut Vec<(String, String)>) {
     match value {
         Value::Object(all) => all.iter().for_each(|(own, value)| flat(&format!("{name}.{own}"), value, fields)),

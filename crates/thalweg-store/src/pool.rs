@@ -1,4 +1,4 @@
-//! [`Pool`]: a plan's work on one machine, so many tiles at once.
+//! [`Pool`]: carries out a plan's work on one machine, with several tiles at once.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,26 +11,27 @@ use thalweg_core::{Error, Result};
 
 use crate::work::{Outcome, Task, Work};
 
-/// Tiles that each thread takes between two looks of the caller: few, so that it can stop soon.
+/// The number of tiles per thread in one call of [`Pool::step`]: few, so that the caller can stop soon.
 const EACH: usize = 2;
 
-/// How long to wait for parts that another process has begun.
+/// How long to wait for tasks that another process has begun.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Threads that work on tiles, each on one of its own: memory is that which [`Plan::bytes`](crate::Plan::bytes) tells.
+/// Threads that each work on a tile of their own; together they take the memory that
+/// [`Plan::bytes`](crate::Plan::bytes) states.
 pub struct Pool<'a> {
     work: &'a Work,
     threads: Vec<ThreadPool>,
-    /// As many threads together, that solve.
+    /// A pool of the same number of threads, which solve a stage together.
     solver: ThreadPool,
     queue: VecDeque<Task>,
 }
 
 impl<'a> Pool<'a> {
-    /// A pool of so many threads.
+    /// Starts a pool of `threads` threads, at least one.
     ///
     /// # Errors
-    /// When there is no memory for so many tiles at once, or a thread cannot be started.
+    /// Returns an error if there is not enough memory for that many tiles at once, or if a thread cannot be started.
     pub fn new(work: &'a Work, threads: usize) -> Result<Self> {
         let threads = threads.max(1);
         let told = format!("{threads} tiles of {0} × {0} cells at once", work.plan().side);
@@ -42,11 +43,12 @@ impl<'a> Pool<'a> {
         Ok(Self { work, threads: threads.map_err(refused)?, solver, queue: VecDeque::new() })
     }
 
-    /// Does the next parts, a few for each thread; returns how many parts are done of how many, or nothing when all were done before. The caller owns the loop: between two calls everything
-    /// is on the disk.
+    /// Carries out the next tasks, a few for each thread. Returns the number of finished parts and the number of all
+    /// parts, or `None` if there was nothing left to do. The caller runs the loop: between two calls everything is on
+    /// the disk.
     ///
     /// # Errors
-    /// The first part's that failed; others of this call may be done.
+    /// Returns the error of the first task that failed; other tasks of this call may have been done.
     pub fn step(&mut self) -> Result<Option<[usize; 2]>> {
         if self.queue.is_empty() {
             self.queue.extend(self.work.ready());
@@ -55,7 +57,7 @@ impl<'a> Pool<'a> {
         let tasks: Vec<Task> = self.queue.drain(..count).collect();
         match tasks[..] {
             [] => return Ok(None),
-            // A solution has all threads.
+            // A solution uses all threads.
             [task @ Task::Solve { .. }] => {
                 if self.solver.install(|| self.work.carry_out(task))? != Outcome::Done {
                     std::thread::sleep(PAUSE);

@@ -1,4 +1,4 @@
-//! The files that the products of a pass go to, next to the store.
+//! The files that receive the products of a pass, next to the store.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,11 @@ const LAKES: &str = "lakes.csv";
 const LAKE_LINES: &str = "lakes.geojson";
 const DEPRESSIONS: &str = "depressions.csv";
 
-/// Bytes that the writer of lines keeps for each: its place, its bounds, and both once more in the index.
+/// The memory in bytes that the writer of reaches keeps for each: its position, its bounds, and both again in the
+/// index.
 const REACH_BYTES: u64 = 150;
 
-/// The path of a file next to a store: `big.zarr` has `big.streams.fgb`.
+/// Returns the path of a file next to a store; for example, `big.zarr` has `big.streams.fgb`.
 pub fn beside(store: &Path, file: &str) -> PathBuf {
     let stem = store.file_stem().unwrap_or(store.as_os_str());
     let mut name = stem.to_os_string();
@@ -34,7 +35,7 @@ pub fn beside(store: &Path, file: &str) -> PathBuf {
 pub(crate) struct Solution {
     /// The answer for each tile; empty if there are none.
     pub answers: Vec<Vec<u8>>,
-    /// Entries of the report.
+    /// The entries for the report.
     pub report: Map<String, Value>,
 }
 
@@ -42,12 +43,12 @@ pub(crate) struct Solution {
 pub(crate) struct ProductWriter {
     /// The whole map.
     pub grid: Grid,
-    /// Whether the outlines of lakes are written.
+    /// True if the outlines of lakes are written.
     pub has_outlines: bool,
 }
 
 impl ProductWriter {
-    /// The names of the files that a pass's products go to ([`beside`]).
+    /// The names of the files that receive a pass's products ([`beside`]).
     pub fn files(&self, pass: &dyn TilePass) -> &'static [&'static str] {
         match pass.finds() {
             Finding::Streams { .. } => &[STREAMS],
@@ -58,7 +59,7 @@ impl ProductWriter {
         }
     }
 
-    /// Bytes of memory that solving a pass and writing its products take.
+    /// The memory in bytes that solving a pass and writing its products take.
     pub fn solve_bytes(pass: &dyn TilePass) -> u64 {
         let listed = match pass.finds() {
             Finding::Streams { at_most } => REACH_BYTES * at_most,

@@ -1,15 +1,15 @@
-//! Maps with row 0 in the north, whichever way the rows of their files run.
+//! Rasters with row 0 in the north, regardless of the row order in their files.
 
 use thalweg_core::{CellRect, Result, Size};
 use thalweg_io::{Head, Samples, WindowedMap, inside};
 
-/// A map whose rows run from south to north, read from north to south.
+/// A raster whose file has its rows from south to north, read from north to south.
 struct Turned<R> {
     head: Head,
     own: R,
 }
 
-/// A map with row 0 in the north, wherever the row lies in its file.
+/// Returns a raster with row 0 in the north, regardless of the row order in its file.
 pub fn upright(own: impl WindowedMap + 'static) -> Box<dyn WindowedMap> {
     let mut head = own.head().clone();
     match head.georeference.as_mut().and_then(|place| place.transform.as_mut()) {
@@ -23,7 +23,7 @@ pub fn upright(own: impl WindowedMap + 'static) -> Box<dyn WindowedMap> {
 }
 
 impl<R: WindowedMap> Turned<R> {
-    /// The same window in the file.
+    /// Returns the same window in the file's row order.
     fn there(&self, window: CellRect) -> Result<CellRect> {
         inside(self.head.size, window)?;
         let first = self.head.size[0] - window.start[0] - window.size()[0];
@@ -54,7 +54,7 @@ impl<R: WindowedMap> WindowedMap for Turned<R> {
 
     fn memory(&self, window: Size) -> [u64; 2] {
         let [held, each] = self.own.memory(window);
-        // The window once more, as it lies in the file.
+        // The window once more, in the file's row order.
         [held, each + (window[0] * window[1] * self.head.kind.bytes()) as u64]
     }
 }

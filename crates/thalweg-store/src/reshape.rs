@@ -1,4 +1,4 @@
-//! Maps in other cells, cut or resampled by windows: for sources larger than memory.
+//! Cropping and resampling of elevation files by windows, for sources larger than memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,19 +17,20 @@ use crate::source::{ElevationFile, LOOK, print_of};
 use crate::store::Store;
 use crate::{Access, StoreSpec, StoredLayer};
 
-/// What becomes of a map.
+/// The change to a map's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reshape {
-    /// A window of it, as [`thalweg_render::products::resample::crop`] cuts.
+    /// A window of the map, the same as [`thalweg_render::products::resample::crop`] cuts.
     Crop(CellRect),
-    /// So many rows and columns over the same extent, as [`thalweg_render::products::resample::resample`] makes them.
+    /// The given numbers of rows and columns over the same extent, the same as
+    /// [`thalweg_render::products::resample::resample`] makes.
     Resample(Size),
 }
 
-/// Rows of the result that are made at once: those of a COG's tiles.
+/// The number of rows of the result that are computed at once: those of a COG's tiles.
 const ROWS: usize = 512;
 
-/// A map on its way into other cells.
+/// A map that is being cropped or resampled.
 pub struct Reshaped<'a> {
     file: &'a ElevationFile,
     reading: HeightReading,
@@ -44,10 +45,11 @@ enum Way {
 }
 
 impl<'a> Reshaped<'a> {
-    /// Looks at the whole source, for what stands for no data is known only then.
+    /// Prepares the change. This examines the whole source, because the values that stand for no data are known only
+    /// then.
     ///
     /// # Errors
-    /// A window or a size that cannot be; a source that cannot be read.
+    /// Returns an error if the window or size is invalid, or if the source cannot be read.
     pub fn of(file: &'a ElevationFile, how: Reshape) -> Result<Self> {
         let source = file.grid();
         let (way, grid) = match how {
@@ -64,17 +66,17 @@ impl<'a> Reshaped<'a> {
         Ok(Self { file, reading, way, grid, warnings })
     }
 
-    /// Where the new cells lie.
+    /// The grid of the new cells.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// What is to be said of the source.
+    /// The warnings about the source.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Heights of new rows, in units; [`NO_HEIGHT`] where there is no data.
+    /// Computes the heights of new rows, in fixed-point units; [`NO_HEIGHT`] where there is no data.
     fn rows(&self, rows: Range<usize>) -> Result<Vec<i32>> {
         let resampling = match &self.way {
             Way::Crop(crop) => {
@@ -85,7 +87,8 @@ impl<'a> Reshaped<'a> {
         };
         let cols = self.file.grid().cols();
         let mut out = Vec::with_capacity(rows.len() * self.grid.cols());
-        // Where there are fewer rows than before, those that are read at once are still few.
+        // If the result has fewer rows than the source, few of its rows need many of the source's. The rows are
+        // therefore split so that at most `ROWS` source rows, or those of a single new row, are in memory at once.
         let mut first = rows.start;
         while first < rows.end {
             let fits =
@@ -105,7 +108,7 @@ impl<'a> Reshaped<'a> {
         Ok(out)
     }
 
-    /// The lowest and the highest height.
+    /// Returns the lowest and the highest height in metres.
     fn range(&self) -> Result<[f64; 2]> {
         let mut range: Option<[i32; 2]> = None;
         for first in (0..self.grid.rows()).step_by(ROWS) {
@@ -118,11 +121,11 @@ impl<'a> Reshaped<'a> {
         Ok(range.map(|units| f64::from(units) / UNITS))
     }
 
-    /// Writes it as a COG, in metres: the samples that [`thalweg_io::save`] writes. Memory is that of a few hundred
-    /// rows.
+    /// Writes the map as a COG in metres, with the same samples as [`thalweg_io::save`]. It needs the memory of only a
+    /// few hundred rows.
     ///
     /// # Errors
-    /// Samples of another type than f32 and f64; what cannot be read or written.
+    /// Returns an error if the sample type is neither f32 nor f64, or if a file cannot be read or written.
     pub fn save_cog(&self, path: &Path, sample: SampleType) -> Result<()> {
         if !matches!(sample, SampleType::F32 | SampleType::F64) {
             return Err(Error::value("sample type", sample, "f32 and f64, by windows"));
@@ -144,10 +147,10 @@ impl<'a> Reshaped<'a> {
         })
     }
 
-    /// Writes it into a store, in tiles of about `side` cells. What is there of the same work already is kept.
+    /// Writes the map into a store, in tiles of about `side` cells. Finished tiles of the same work are kept.
     ///
     /// # Errors
-    /// A store of other work; what cannot be read or written.
+    /// Returns an error if the folder holds a store of other work, or if a file cannot be read or written.
     pub fn save_store(&self, path: &Path, source: &Path, side: usize) -> Result<()> {
         let layer = TileLayer::Height;
         let about = StoredLayer {
@@ -185,10 +188,11 @@ impl<'a> Reshaped<'a> {
     }
 }
 
-/// The value for no data: what the source has, unless a height has it.
+/// Chooses the value for no data: the source's own, unless an actual height has it.
 fn nodata_beside([low, high]: [f64; 2], asked: Option<f64>) -> f64 {
     let taken = |value: f64| (low..=high).contains(&value);
-    // What stands for no data in fixed point is no height that a file of metres could have.
+    // A value such as the one that stands for no data in fixed point is of no use in a file in metres, so only values
+    // below 1e6 or above 1e30 are accepted.
     let asked = asked.filter(|value| !taken(*value) && (value.abs() < 1e6 || value.abs() > 1e30));
     asked.unwrap_or(if taken(-9999.0) { -32_768.0 } else { -9999.0 })
 }

@@ -1,7 +1,7 @@
-//! What stages say to one another, on a disk: summaries of tiles, and answers.
+//! The messages between stages on the disk: the summaries of tiles, and the answers.
 //!
-//! A folder for each stage: `TILE.summary` of every tile that is done, `answers` when it is solved. Each is written whole, with a hash of its
-//! bytes at its end; what does not bear its hash counts as missing.
+//! Each stage has a folder with `TILE.summary` for every tile that is done, and `answers` once it is solved. Each file
+//! is written atomically, with a hash of its bytes; a file whose hash does not match is reported as damaged.
 
 use std::borrow::Cow;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -14,7 +14,7 @@ use thalweg_io::{atomic, disk};
 use thalweg_tiled::Summaries;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a hash, and of a number.
+/// The size of a hash or a number in bytes.
 const WORD: usize = 8;
 
 /// The messages of one stage.
@@ -27,17 +27,17 @@ impl Shelf {
         Self { folder }
     }
 
-    /// Where layers lie that the stage hands on.
+    /// The folder of the store of the layers that the stage passes on.
     pub fn handed(&self) -> PathBuf {
         self.folder.join("handed.zarr")
     }
 
-    /// Takes away what the stage handed on, for nobody needs it any more; its summaries too, where `heard`. What the system does not give up yet goes
-    /// another time.
+    /// Deletes the layers that the stage passed on, because no other stage needs them any more; with `heard` its
+    /// summaries as well. What the system does not allow to be deleted yet is deleted by a later call.
     pub fn retire(&self, heard: bool) {
         let handed = self.handed();
         let gone = self.folder.join(format!("gone.{}", std::process::id()));
-        // What has its name is whole: it loses that first.
+        // The folder is renamed before it is deleted, so that under its own name it is always complete.
         if handed.exists() && std::fs::rename(&handed, &gone).is_ok() {
             let _ = std::fs::remove_dir_all(&gone);
         }
@@ -53,7 +53,7 @@ impl Shelf {
         }
     }
 
-    /// Takes away what writers that were ended left.
+    /// Deletes the temporary files that interrupted writers left behind.
     pub fn sweep(&self) {
         atomic::sweep(&self.folder);
     }
@@ -66,12 +66,13 @@ impl Shelf {
         self.folder.join("answers")
     }
 
-    /// Whether a tile is done: its summary is there, or the stage is solved, after which summaries may go.
+    /// Returns true if a tile is done: its summary exists, or the stage is solved, after which summaries may be
+    /// deleted.
     pub fn has(&self, tile: usize) -> bool {
         self.says(tile) || self.is_solved()
     }
 
-    /// Whether a tile's summary is there.
+    /// Returns true if a tile's summary exists.
     pub fn says(&self, tile: usize) -> bool {
         self.summary_path(tile).exists()
     }
@@ -82,7 +83,7 @@ impl Shelf {
         write(&self.summary_path(tile), &bytes)
     }
 
-    /// The summary of a tile.
+    /// Reads the summary of a tile and checks its hash.
     pub fn take(&self, tile: usize) -> Result<Vec<u8>> {
         let path = self.summary_path(tile);
         let mut bytes = std::fs::read(&path).map_err(Error::io(&path, "read"))?;
@@ -94,17 +95,17 @@ impl Shelf {
         Ok(bytes)
     }
 
-    /// Whether the stage is solved.
+    /// Returns true if the stage is solved.
     pub fn is_solved(&self) -> bool {
         self.answers_path().exists()
     }
 
-    /// The summaries of so many tiles, to be read one by one.
+    /// Returns the summaries of `count` tiles, which are read one by one.
     pub fn summaries(&self, count: usize) -> Shelved<'_> {
         Shelved { shelf: self, count }
     }
 
-    /// Keeps the answers: how many they are, where each ends, and then their bytes, with the hash of each.
+    /// Writes the answers: their number, the end and the hash of each, and then their bytes.
     pub fn solve(&self, answers: &[Vec<u8>]) -> Result<()> {
         let path = self.answers_path();
         crate::disk::put_with(&path, |file| {
@@ -119,18 +120,18 @@ impl Shelf {
         })
     }
 
-    /// How many tiles' summaries are there.
+    /// Returns the number of summaries that exist.
     pub fn count(&self) -> usize {
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         files.filter(|file| file.path().extension().is_some_and(|ending| ending == "summary")).count()
     }
 
-    /// Keeps what was found.
+    /// Saves the stage's findings for the report.
     pub fn note(&self, found: &Map<String, Value>) -> Result<()> {
         write(&self.folder.join("found.json"), Value::Object(found.clone()).to_string().as_bytes())
     }
 
-    /// What was found; nothing before that.
+    /// Returns the stage's findings; they are empty before it is solved.
     pub fn noted(&self) -> Result<Map<String, Value>> {
         let path = self.folder.join("found.json");
         match std::fs::read(&path) {
@@ -139,7 +140,7 @@ impl Shelf {
         }
     }
 
-    /// The answer for a tile: nothing where the stage gives none.
+    /// Reads the answer for a tile; it is empty if the stage gives no answers.
     pub fn answer(&self, tile: usize) -> Result<Vec<u8>> {
         let path = self.answers_path();
         let mut file = std::fs::File::open(&path).map_err(Error::io(&path, "open"))?;
@@ -191,7 +192,7 @@ impl Summaries for Shelved<'_> {
         self.shelf.take(tile).map(Cow::Owned)
     }
 
-    /// Its hash was seen when it was read whole.
+    /// Reads a part without checking the hash, which was checked when the summary was read as a whole.
     fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
         let path = self.shelf.summary_path(tile);
         let mut file = std::fs::File::open(&path).map_err(Error::io(&path, "open"))?;

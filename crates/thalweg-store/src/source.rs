@@ -1,4 +1,4 @@
-//! Maps that are named by a path, wherever they lie, and [`ElevationFile`]: one that is read by windows as heights.
+//! Rasters that are given by a path in any format, and [`ElevationFile`]: one that is read by windows as elevations.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -18,11 +18,12 @@ use crate::meta::{MAX_BYTES, ZARR};
 use crate::raster::upright;
 use crate::store::{Store, is_ours, is_store};
 
-/// Opens a map: a TIFF, a virtual raster, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
-/// format, which cannot be read so, whole.
+/// Opens a raster. A TIFF, a virtual raster, a Zarr array, or a Zarr group in which one array is a map (for a thalweg
+/// store its elevations) is read by windows. Other formats do not allow that and are read whole.
 ///
 /// # Errors
-/// What cannot be read; a group of several maps, with their names; a layer of a store that does not have it.
+/// Returns an error if the file cannot be read, if a group contains several maps (it lists their names), or if a store
+/// does not have the requested layer.
 pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
     if !is_zarr(path) {
         return open_windows(path);
@@ -31,7 +32,8 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
         let store = Store::open_read(path)?;
         return Ok(Box::new(store.layer(TileLayer::Height.name())?));
     }
-    // A layer of a store of ours is whole, or refused where it is not.
+    // A layer of a thalweg store is opened through the store, which refuses missing tiles instead of reading fill
+    // values.
     if let (Some(folder), Some(name)) = (path.parent().filter(|folder| is_store(folder)), path.file_name()) {
         return Ok(Box::new(Store::open_read(folder)?.layer(&name.to_string_lossy())?));
     }
@@ -50,18 +52,19 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
     }
 }
 
-/// Whether a path is a folder of Zarr, or is named as one.
+/// Returns true if a path is a Zarr folder or is named like one.
 pub fn is_zarr(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"));
     is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
 }
 
-/// What a source is known by: a hash of the length and the time of the last change of its file, of the mask and the sidecar beside it, and of all files of
-/// a virtual raster. Of a map of Zarr that of what it, and the group about it, say of themselves, and of lengths and times of its chunks; a store of ours
-/// says which plan it is of.
+/// Returns the fingerprint of a source: a hash of the length and modification time of its file, of the mask and
+/// sidecar next to it, and of all files of a virtual raster. For a Zarr array it covers the metadata of the array and
+/// of the group around it, and the lengths and modification times of its chunks. A thalweg store needs no chunks in
+/// the hash, because its metadata name the plan that it belongs to.
 ///
 /// # Errors
-/// What is not there.
+/// Returns an error if a file does not exist.
 pub fn print_of(path: &Path) -> Result<u64> {
     let mut print = Xxh3::new();
     if is_zarr(path) {
@@ -92,13 +95,14 @@ pub fn print_of(path: &Path) -> Result<u64> {
 fn add_file(print: &mut Xxh3, path: &Path) -> Result<()> {
     let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
     print.update(&about.len().to_le_bytes());
-    // Some systems keep no times.
+    // Some file systems do not keep times.
     let since = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     print.update(&since.as_nanos().to_le_bytes());
     Ok(())
 }
 
-/// The same of all files in a folder and below. A link to a folder is one thing: it may lead round in a circle.
+/// Adds all files of a folder and its subfolders to the hash. A link to a folder counts as one entry and is not
+/// followed, because it may form a cycle.
 fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
     let refused = Error::io(folder, "read");
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(refused)?;
@@ -111,10 +115,10 @@ fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a source that is not what it was.
+/// Refuses a source that has changed since it was recorded.
 ///
 /// # Errors
-/// When it is not, or is gone.
+/// Returns an error if the source has changed or is gone.
 pub fn unchanged(path: &Path, known: u64) -> Result<()> {
     if print_of(path)? == known {
         return Ok(());
@@ -125,10 +129,10 @@ pub fn unchanged(path: &Path, known: u64) -> Result<()> {
     ))
 }
 
-/// Rows that are looked at at once.
+/// The number of rows that are examined at once.
 pub(crate) const LOOK: usize = 256;
 
-/// A file of heights, larger than memory perhaps.
+/// An elevation file, possibly larger than memory.
 pub struct ElevationFile {
     path: PathBuf,
     raster: Box<dyn WindowedMap>,
@@ -139,10 +143,11 @@ pub struct ElevationFile {
 }
 
 impl ElevationFile {
-    /// Opens a file, or a map of Zarr ([`open_raster`]). A TIFF and a virtual raster are read by windows; a file of another format, which cannot be, is read whole.
+    /// Opens a file or a Zarr map ([`open_raster`]). A TIFF or a virtual raster is read by windows; a file of another
+    /// format is read whole.
     ///
     /// # Errors
-    /// As [`thalweg_io::load`], but for what its samples hold; as [`open_raster`].
+    /// As [`thalweg_io::load`], except for errors in the samples' values; as [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
             let problem = "does not work on a file that is read by windows; smooth the terraces first, with `resample`";
@@ -157,45 +162,46 @@ impl ElevationFile {
         Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden })
     }
 
-    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns is read. Of a
-    /// file that cannot be read by windows it holds all.
+    /// The memory in bytes that the file holds as long as it is open, and the memory in bytes in addition to the
+    /// result while a window of this size (rows, columns) is read. A file that cannot be read by windows is held
+    /// whole.
     pub fn memory(&self, window: Size) -> [u64; 2] {
         self.raster.memory(window)
     }
 
-    /// Where its cells lie.
+    /// The grid of the file's cells.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// What is to be said of it.
+    /// The warnings about the file.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What it says of its units that was overridden.
+    /// The units that the file states and that were overridden.
     pub fn overridden(&self) -> &[String] {
         &self.overridden
     }
 
-    /// How its samples become heights, as far as its head tells.
+    /// Returns the conversion from samples to elevations, as far as the file's header defines it.
     pub fn reading(&self) -> &HeightReading {
         &self.reading
     }
 
-    /// What is seen in a window.
+    /// Examines the samples in a window.
     ///
     /// # Errors
-    /// A window that cannot be read.
+    /// Returns an error if the window cannot be read.
     pub fn look(&self, window: CellRect) -> Result<SampleLook> {
         Ok(self.reading.look(&self.raster.piece(window)?, window.start))
     }
 
-    /// How its samples become heights, and what is to be said of it: looks at the whole of it, by windows, for what stands for no data is known
-    /// only then.
+    /// Determines how samples become elevations, and returns it with the warnings. This examines the whole file,
+    /// window by window, because the values that stand for no data are known only then.
     ///
     /// # Errors
-    /// What cannot be read; samples that cannot be heights.
+    /// Returns an error if the file cannot be read or its samples cannot be elevations.
     pub fn settle(&self) -> Result<(HeightReading, Vec<String>)> {
         let [rows, cols] = self.grid.size;
         let mut look = SampleLook::default();
@@ -206,20 +212,23 @@ impl ElevationFile {
         Ok((reading, self.warnings.iter().cloned().chain(said).collect()))
     }
 
-    /// The heights of a window, read in the way that was settled, in units; [`NO_HEIGHT`] where there is no data.
+    /// Returns the elevations of a window in fixed-point units, read in the way that [`settle`](Self::settle)
+    /// determined; [`NO_HEIGHT`] where there is no data.
     ///
     /// # Errors
-    /// A window that cannot be read, a height outside ±16 000 m.
+    /// Returns an error if the window cannot be read or an elevation is outside ±16 000 m.
     pub fn heights(&self, window: CellRect, reading: &HeightReading) -> Result<Vec<i32>> {
         let piece = self.raster.piece(window)?;
         let heights = reading.heights(&piece, window.start).map_err(|problem| self.refuse(problem))?;
         Ok(heights.into_iter().map(|height| height.0).collect())
     }
 
-    /// All of it in memory, as [`thalweg_io::load`] has it; how its samples were read; and what is to be said of it.
+    /// Reads the whole file into memory, as [`thalweg_io::load`] does. Returns the terrain, how its samples were read,
+    /// and the warnings.
     ///
     /// # Errors
-    /// What cannot be read, more cells than a terrain holds, no memory for it.
+    /// Returns an error if the file cannot be read, if it has more cells than a terrain may have, or if there is not
+    /// enough memory.
     pub fn whole(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
         let size = self.grid.size;
         Grid::new(size, self.grid.cell)?;
@@ -236,16 +245,16 @@ impl ElevationFile {
         Ok((terrain, reading, self.warnings.iter().cloned().chain(said).collect()))
     }
 
-    /// A problem of this file.
+    /// Makes an error about this file.
     pub fn refuse(&self, problem: String) -> Error {
         Error::file(&self.path, problem)
     }
 }
 
-/// A window of a map, with what its head says.
+/// Reads a window of a raster, together with the metadata of its header.
 ///
 /// # Errors
-/// A window that cannot be read.
+/// Returns an error if the window cannot be read.
 pub fn piece_of(raster: &dyn WindowedMap, window: CellRect) -> Result<Raster> {
     let Raster { size, samples, mask, .. } = raster.piece(window)?;
     Ok(Raster { size, samples, mask, ..raster.about()? })

@@ -1,4 +1,4 @@
-//! What a store holds: [`StoredLayer`], [`StoreSpec`].
+//! The specification of a store: [`StoreSpec`] and its layers, [`StoredLayer`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,33 +6,34 @@ use thalweg_core::terrain::TileGrid;
 use thalweg_core::{CellRect, Error, Georeference, Result, Size};
 use thalweg_io::SampleType;
 
-/// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.
+/// The folder of marks inside a store. It is a Zarr group without arrays, so that Zarr readers skip it.
 pub const MARKS: &str = "marks";
 
-/// One map of a store.
+/// One layer of a store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredLayer {
-    /// Its name: small letters, digits, `_`.
+    /// The layer's name: lowercase letters, digits and `_`.
     pub name: String,
-    /// Type of its samples.
+    /// The sample type.
     pub kind: SampleType,
-    /// The sample that stands for no data or for nothing, and fills the last tiles beyond the map.
+    /// The sample that stands for no data or for nothing, and fills the last tiles beyond the map's edge.
     #[serde(with = "fill")]
     pub fill: f64,
-    /// Whether it stands for no data, and not for a number as any other: no lake, a depth of 0.
+    /// True if the fill value stands for no data; false if it is a value like any other, such as 0 for no lake or for
+    /// a depth of 0.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub fill_is_nodata: bool,
-    /// Factor from sample to value: 1/65536 for heights in fixed point.
+    /// The factor from sample to value, for example 1/65536 for elevations in fixed point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// Unit of the values as CF has it: `m`, `m2`, `1`.
+    /// The unit of the values in CF notation, for example `m`, `m2` or `1`.
     pub unit: String,
-    /// Name in CF's table of standard names, if it has one.
+    /// The name in CF's table of standard names, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_name: Option<String>,
-    /// Name for people.
+    /// The name for human readers.
     pub long_name: String,
-    /// What a value says.
+    /// A description of what a value means.
     pub description: String,
 }
 
@@ -45,7 +46,7 @@ fn is_yes(it_is: &bool) -> bool {
 }
 
 impl StoredLayer {
-    /// A layer of which no more is known; the rest is set by name.
+    /// Returns a layer with defaults for everything but its name, type and fill value; further fields are set by name.
     pub fn new(name: &str, kind: SampleType, fill: f64) -> Self {
         Self {
             name: name.to_string(),
@@ -95,7 +96,7 @@ impl StoredLayer {
     }
 }
 
-/// A number of which JSON knows no name may stand for no data.
+/// Stores the fill value as text, because JSON has no notation for NaN and infinities, which may stand for no data.
 mod fill {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -108,44 +109,45 @@ mod fill {
     }
 }
 
-/// What a store holds, settled when it is made.
+/// The specification of a store, which is fixed when the store is created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreSpec {
-    /// Rows and columns of all its maps.
+    /// The rows and columns of all layers.
     pub size: Size,
-    /// Side of a tile, which is a shard, in cells: what [`tile_side`] gives.
+    /// The side of a tile, which is one shard, in cells: a value that [`tile_side`] returns.
     pub side: usize,
-    /// Side of a cell in metres.
+    /// The cell size in metres.
     pub cell: f64,
-    /// Where the cells lie; without it coordinates are metres east and (negative) metres north of the north-western
+    /// The georeference; without it, coordinates are metres east and (negative) metres north of the north-western
     /// corner.
     pub georeference: Option<Georeference>,
-    /// The coordinate reference system as WKT, where it is known; an EPSG code among the georeference's keys is enough
-    /// for most.
+    /// The coordinate reference system as WKT, if known; an EPSG code among the georeference's keys suffices for most.
     pub wkt: Option<String>,
-    /// Hash of the recipe or plan whose work this is. Tiles of another one are not mixed in.
+    /// The hash of the recipe or plan that the store belongs to. Tiles of another one are not mixed in.
     pub recipe: String,
-    /// The maps.
+    /// The layers.
     pub layers: Vec<StoredLayer>,
-    /// Further attributes of the whole: title, seed, sea level.
+    /// Further attributes of the whole, for example title, seed or sea level.
     pub attributes: Map<String, Value>,
 }
 
-/// Inner chunks are about so many cells wide: what a window reads beyond its own cells is little, and a chunk
-/// compresses well.
+/// The approximate side of an inner chunk in cells: small enough that a window reads little beyond its own cells, and
+/// large enough that a chunk compresses well.
 const INNER: usize = 256;
 
-/// The greatest side of a tile: its samples are held whole while it is written.
+/// The largest side of a tile: all its samples are in memory while it is written.
 pub const MAX_SIDE: usize = 16_384;
 
-/// The side of tiles nearest to what is asked for, and not less: up to 256 itself, beyond that a multiple of 128.
+/// Returns the valid tile side nearest to the requested one and not smaller: up to 256 cells the requested side
+/// itself, beyond that the next multiple of 128. The request is first clamped to 1 to 16 384.
 pub fn tile_side(asked: usize) -> usize {
     let asked = asked.clamp(1, MAX_SIDE);
     if asked <= INNER { asked } else { asked.next_multiple_of(INNER / 2) }
 }
 
 impl StoreSpec {
-    /// A store of `size` cells in tiles of about `side` ([`tile_side`]), each cell `cell` metres wide.
+    /// Returns a specification of `size` cells in tiles of about `side` cells ([`tile_side`]), each cell `cell` metres
+    /// wide.
     pub fn new(size: Size, side: usize, cell: f64, recipe: &str, layers: Vec<StoredLayer>) -> Self {
         Self {
             size,
@@ -159,11 +161,12 @@ impl StoreSpec {
         }
     }
 
-    /// Refuses what no store can be.
+    /// Checks the specification.
     ///
     /// # Errors
-    /// No cells, or more than can be counted; a side that [`tile_side`] would change; a cell of no size; rotated cells;
-    /// layers without or with twice the same name, or with a fill value that their type has not.
+    /// Returns an error if there are no cells or more than can be counted, if [`tile_side`] would change the side, if
+    /// the cell size is not positive, if the cells are rotated, if there are no layers or two of the same name, or if
+    /// a fill value does not exist in its layer's type.
     pub fn check(&self) -> Result<()> {
         let [rows, cols] = self.size;
         if rows == 0
@@ -208,10 +211,10 @@ impl StoreSpec {
         Ok(())
     }
 
-    /// The layer of that name.
+    /// Returns the layer of that name.
     ///
     /// # Errors
-    /// A name that is none of them.
+    /// Returns an error if there is no such layer.
     pub fn layer(&self, name: &str) -> Result<&StoredLayer> {
         let found = self.layers.iter().find(|layer| layer.name == name);
         found.ok_or_else(|| Error::unknown("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
@@ -230,7 +233,7 @@ impl StoreSpec {
         self.tile_grid().map_or(0, |tiles| tiles.count())
     }
 
-    /// The cells of a tile: those of the last row and column are fewer.
+    /// Returns the cells of a tile; tiles of the last row and column may be smaller.
     ///
     /// # Errors
     /// Returns an error if there is no tile of this number.
@@ -240,7 +243,7 @@ impl StoreSpec {
         Ok(tiles.window(tile))
     }
 
-    /// Sides of the chunks that a shard is made of; they divide the tile's.
+    /// The side of a shard's inner chunks in cells; it divides the tile's side.
     pub fn inner(&self) -> usize {
         match self.side {
             side if side <= INNER => side,
@@ -249,8 +252,8 @@ impl StoreSpec {
         }
     }
 
-    /// Bytes that the store takes on a disk at the most, all its layers done: as if nothing could be compressed.
-    /// Heights usually take a half of it, classes a twentieth.
+    /// The maximum disk space of the complete store in bytes, as if nothing could be compressed. Elevations usually
+    /// take half of it, classes a twentieth.
     pub fn bytes_needed(&self) -> u64 {
         let wide = |n: usize| n as u64;
         let cells = wide(self.side).saturating_mul(wide(self.side));
@@ -258,7 +261,8 @@ impl StoreSpec {
         let tiles = wide(self.tile_count());
         let shards = self.layers.iter().map(|layer| {
             let samples = cells.saturating_mul(wide(layer.kind.bytes()));
-            // What zstd may add to what it cannot compress; the index; a mark, which takes a block of the disk.
+            // The overhead: what zstd may add to incompressible data, the chunk index, and the mark, which takes a
+            // block of the disk.
             let more = samples / 256 + 64 * chunks + 16 * chunks + 4 + 4096;
             samples.saturating_add(more).saturating_mul(tiles)
         });

@@ -1,4 +1,4 @@
-//! [`Store`]: a folder of maps, written tile by tile.
+//! [`Store`]: a folder of rasters that is written tile by tile.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,40 +19,42 @@ use crate::place::{Coordinate, coordinates, placed};
 use crate::products::beside;
 use crate::spec::{MARKS, StoreSpec, StoredLayer};
 
-/// The attribute of the root that says that a store is ours, and what it holds.
+/// The attribute of the root group that marks a store as written by thalweg and holds its specification.
 const OWN: &str = "thalweg";
 
-/// What we write; a later one may have other rules.
+/// The version of the store format that this program writes and reads; later versions may have other rules.
 const FORMAT: u64 = 1;
 
-/// A folder of Zarr v3 with maps of one size and place, each in shards of one tile.
+/// A Zarr v3 group of rasters with the same size and georeference, each stored in shards of one tile.
 ///
-/// A tile of a layer is done when it has a [`Mark`], which is written after its shard. A layer is never changed in place. Many threads
-/// may write at once, each at other tiles; so may many processes with [`Access::Shared`].
+/// A tile of a layer is done when it has a [`Mark`], which is written after its shard. A finished tile is never
+/// changed in place. Many threads may write at once, each to different tiles; with [`Access::Shared`] many processes
+/// may as well.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     spec: StoreSpec,
     arrays: BTreeMap<String, ZarrArray>,
-    /// Held where it was opened for writing.
+    /// The lock; present only if the store was opened for writing.
     lock: Option<Lock>,
 }
 
-/// Whether `path` is a folder of a store of ours.
+/// Returns true if `path` is the folder of a readable thalweg store.
 pub fn is_store(path: &Path) -> bool {
     read_root(path).is_ok()
 }
 
-/// The same of a store that cannot be read: damaged, or of a later version.
+/// Returns true if `path` is the folder of a thalweg store, even one that cannot be read because it is damaged or of a
+/// later version.
 pub fn is_ours(path: &Path) -> bool {
     let text = plain::read_if_there(path.join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
     serde_json::from_slice::<Value>(&text).is_ok_and(|document| !document["attributes"][OWN].is_null())
 }
 
-/// Refuses a file that is to be written into a store, where it would take the place of what is there.
+/// Refuses an output file inside a store, where it would replace part of the store's contents.
 ///
 /// # Errors
-/// When it lies in one.
+/// Returns an error if the path is inside a store.
 pub fn check_outside(path: &Path) -> Result<()> {
     let path = std::path::absolute(path).map_err(Error::io(path, "find the place of"))?;
     match path.ancestors().skip(1).find(|folder| folder.join(ZARR).is_file() && is_ours(folder)) {
@@ -64,11 +66,12 @@ pub fn check_outside(path: &Path) -> Result<()> {
 }
 
 impl Store {
-    /// Makes a store in a folder that is empty or not there; or takes up one that was made with the same spec.
+    /// Creates a store in a folder that is empty or does not exist, or opens the one there if it was created with the
+    /// same specification.
     ///
     /// # Errors
-    /// What [`StoreSpec::check`] refuses; a folder that holds something else, or a store of another spec; one that another process
-    /// writes into; what the system refuses.
+    /// Returns an error if [`StoreSpec::check`] refuses the specification, if the folder contains something else or a
+    /// store of another specification, if another process is writing to it, or if the system refuses an operation.
     pub fn create(path: &Path, spec: StoreSpec, access: Access) -> Result<Self> {
         spec.check()?;
         if path.join(ZARR).exists() && !gives_way(path, &spec.recipe)? {
@@ -92,16 +95,16 @@ impl Store {
             write(&path.join(&layer.name).join(ZARR), &about)?;
             members.insert(layer.name.clone(), about);
         }
-        // The root comes last: with it there is a store.
+        // The root is written last, because the folder counts as a store only once the root exists.
         write(&path.join(ZARR), &root(&spec, members)?)?;
         Self::with(path, spec, Some(lock))
     }
 
-    /// Opens a store to write into it; `recipe`, where it is given, must be its own.
+    /// Opens a store for writing; `recipe`, if given, must be the store's own.
     ///
     /// # Errors
-    /// No store, one of another program, or one that is damaged; another recipe; other chunks and codecs than ours; a store that
-    /// another process writes into.
+    /// Returns an error if there is no store, if it belongs to another program or is damaged, if it has another recipe
+    /// or chunks and codecs other than this program's, or if another process is writing to it.
     pub fn open(path: &Path, recipe: Option<&str>, access: Access) -> Result<Self> {
         let spec = read_root(path)?;
         if let Some(recipe) = recipe.filter(|recipe| *recipe != spec.recipe) {
@@ -118,10 +121,10 @@ impl Store {
         Self::with(path, spec, Some(lock))
     }
 
-    /// Opens a store to read it. Nothing is locked: others may write meanwhile.
+    /// Opens a store for reading. Nothing is locked: other processes may write to it meanwhile.
     ///
     /// # Errors
-    /// As [`Store::open`], apart from its recipe and lock.
+    /// As [`Store::open`], apart from the recipe and the lock.
     pub fn open_read(path: &Path) -> Result<Self> {
         Self::with(path, read_root(path)?, None)
     }
@@ -137,30 +140,31 @@ impl Store {
         Ok(Self { path: path.to_path_buf(), spec, arrays, lock })
     }
 
-    /// Its folder.
+    /// The store's folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it holds.
+    /// The store's specification: its size, tiles and layers.
     pub fn spec(&self) -> &StoreSpec {
         &self.spec
     }
 
-    /// Where its cells lie.
+    /// The georeference of the store's cells.
     pub(crate) fn placed(&self) -> Georeference {
         placed(&self.spec)
     }
 
-    /// What is to be said of the disk: that it cannot keep a second run out.
+    /// Returns warnings about the file system: that it has no locks, so a second run cannot be kept out.
     pub fn warnings(&self) -> Vec<String> {
         self.lock.iter().filter_map(|lock| lock.warning.clone()).collect()
     }
 
-    /// A layer, to be read by windows. A window that meets a tile that is not made is refused.
+    /// Returns a layer, which can be read by windows. Reading a window that intersects a tile that is not made yet
+    /// fails.
     ///
     /// # Errors
-    /// A name that is none of the layers'.
+    /// Returns an error if there is no layer of this name.
     pub fn layer(&self, name: &str) -> Result<ZarrArray> {
         self.array(name).cloned()
     }
@@ -170,10 +174,10 @@ impl Store {
         self.arrays.get(name).ok_or_else(|| Error::layer(name, "is not in the store"))
     }
 
-    /// Where the shard of a tile lies.
+    /// Returns the path of a tile's shard.
     ///
     /// # Errors
-    /// A layer or tile that is not there.
+    /// Returns an error if the layer or tile does not exist.
     pub fn shard_path(&self, layer: &str, tile: usize) -> Result<PathBuf> {
         self.spec.window(tile)?;
         let across = self.spec.tile_grid()?.shape()[1];
@@ -184,10 +188,11 @@ impl Store {
         Mark::path(&self.path.join(MARKS), layer, tile)
     }
 
-    /// Whether a tile is done: it has a mark of this store's recipe. Its shard is not looked at: see [`Store::verify`].
+    /// Returns true if a tile is done, that is, if it has a mark of this store's recipe. The shard itself is not
+    /// checked; see [`Store::verify`].
     ///
     /// # Errors
-    /// A layer or tile that is not there.
+    /// Returns an error if the layer or tile does not exist.
     pub fn is_done(&self, layer: &str, tile: usize) -> Result<bool> {
         self.spec.layer(layer)?;
         self.spec.window(tile)?;
@@ -199,20 +204,21 @@ impl Store {
         mark.filter(|mark| mark.recipe == self.spec.recipe)
     }
 
-    /// The tiles of a layer that are not done, in their order: with them work that was ended goes on.
+    /// Returns the tiles of a layer that are not done, in ascending order: those that are left when interrupted work
+    /// is resumed.
     ///
     /// # Errors
-    /// A layer that is not there.
+    /// Returns an error if the layer does not exist.
     pub fn todo(&self, layer: &str) -> Result<Vec<usize>> {
         self.spec.layer(layer)?;
         let tiles = (0..self.spec.tile_count()).into_par_iter();
         Ok(tiles.filter(|tile| self.good_mark(layer, *tile).is_none()).collect())
     }
 
-    /// The least and greatest sample of a layer's tiles that are done; `None` where all are fill value.
+    /// Returns the smallest and largest sample of a layer's finished tiles; `None` if all samples have the fill value.
     ///
     /// # Errors
-    /// A layer that is not there.
+    /// Returns an error if the layer does not exist.
     pub fn range(&self, layer: &str) -> Result<Option<[f64; 2]>> {
         self.spec.layer(layer)?;
         let marks = (0..self.spec.tile_count()).into_par_iter().filter_map(|tile| self.good_mark(layer, tile));
@@ -220,11 +226,12 @@ impl Store {
         Ok(ranges.reduce_with(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
     }
 
-    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::window`], of the layer's own type.
+    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::window`], in the layer's sample
+    /// type.
     ///
     /// # Errors
-    /// A tile that is done; a store that was opened for reading; samples of another type or number; what the system refuses: the tile is
-    /// then not done, and its shard is what it was.
+    /// Returns an error if the tile is done already, if the store was opened for reading, if the samples have another
+    /// type or number, or if the system refuses to write; the tile is then not done, and its shard is unchanged.
     pub fn write_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
         if self.is_done(layer, tile)? {
             let problem =
@@ -234,10 +241,11 @@ impl Store {
         self.put_tile(layer, tile, samples)
     }
 
-    /// Writes a tile anew that is done already: one that [`Store::verify`] found wanting. The same samples give the same bytes.
+    /// Rewrites a tile that is done already, for example one that [`Store::verify`] found damaged. The same samples
+    /// give the same bytes.
     ///
     /// # Errors
-    /// As [`Store::write_tile`], apart from its being done.
+    /// As [`Store::write_tile`], except that the tile may be done already.
     pub fn remake_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
         self.put_tile(layer, tile, samples)
     }
@@ -259,7 +267,8 @@ impl Store {
         let path = self.shard_path(layer, tile)?;
         let shard = self.array(layer)?.encode(samples, window.size()).map_err(|problem| Error::file(&path, problem))?;
         let place = self.mark_path(layer, tile);
-        // A mark of what was there before must not speak of what comes.
+        // The old mark is removed first: if the program is killed before the new mark is written, no mark may describe
+        // the wrong shard.
         core_disk::remove(&place).map_err(Error::io(&place, "remove"))?;
         disk::put(&path, &shard)?;
         let mark = Mark::of(&self.spec.recipe, samples, about.fill, &shard);
@@ -267,21 +276,21 @@ impl Store {
         Ok(mark)
     }
 
-    /// Takes away what writers of a layer that were ended left.
+    /// Deletes the temporary files that interrupted writers of a layer left behind.
     pub(crate) fn sweep(&self, layer: &str) {
         sweep(&self.path.join(layer).join("c"));
         atomic::sweep(&self.path.join(MARKS).join(layer));
     }
 
-    /// Whether nothing of its layers was done yet.
+    /// Returns true if no tile of any layer has been written yet.
     pub(crate) fn is_blank(&self) -> bool {
         is_blank(&self.path, &self.spec)
     }
 
-    /// Marks a file that lies beside the store ([`beside`](crate::beside)) as done.
+    /// Marks a sidecar file of the store ([`beside`](crate::beside)) as done.
     ///
     /// # Errors
-    /// A store that was opened for reading; what the system refuses.
+    /// Returns an error if the store was opened for reading or if the system refuses an operation.
     pub(crate) fn mark_file(&self, name: &str) -> Result<()> {
         self.writable()?;
         let (bytes, hash) = mark::hash_file(&beside(&self.path, name))?;
@@ -289,7 +298,7 @@ impl Store {
         Mark { recipe, bytes, hash, minimum: None, maximum: None }.write(&self.file_mark(name))
     }
 
-    /// Takes its mark away: it is to be made again.
+    /// Removes a sidecar file's mark, so that the file is made again.
     pub(crate) fn forget_file(&self, name: &str) -> Result<()> {
         self.writable()?;
         let place = self.file_mark(name);
@@ -300,7 +309,7 @@ impl Store {
         self.path.join(MARKS).join(format!("{BESIDE}{name}.json"))
     }
 
-    /// The files beside the store that are marked as done.
+    /// The names of the store's sidecar files that are marked as done, sorted.
     pub(crate) fn marked_files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path.join(MARKS)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| {
@@ -312,7 +321,7 @@ impl Store {
         names
     }
 
-    /// The coordinates that are not what the store was made with.
+    /// The folders of the coordinate arrays that are missing or differ from those that the store was created with.
     pub(crate) fn lost_coordinates(&self) -> Vec<PathBuf> {
         let is_lost = |(name, about, chunk, bytes): &Coordinate| {
             let folder = self.path.join(name);
@@ -323,19 +332,20 @@ impl Store {
         coordinates(&self.spec).iter().filter(|one| is_lost(one)).map(|(name, ..)| self.path.join(name)).collect()
     }
 
-    /// Writes coordinates anew.
+    /// Rewrites the coordinate arrays.
     ///
     /// # Errors
-    /// A store that was opened for reading; what the system refuses.
+    /// Returns an error if the store was opened for reading or if the system refuses to write.
     pub(crate) fn mend_coordinates(&self) -> Result<()> {
         self.writable()?;
         coordinates(&self.spec).iter().try_for_each(|coordinate| put_coordinate(&self.path, coordinate))
     }
 
-    /// Takes a tile's mark away: it is to be done again.
+    /// Removes a tile's mark, so that the tile is made again.
     ///
     /// # Errors
-    /// A layer or tile that is not there; a store that was opened for reading; what the system refuses.
+    /// Returns an error if the layer or tile does not exist, if the store was opened for reading, or if the system
+    /// refuses an operation.
     pub fn forget(&self, layer: &str, tile: usize) -> Result<()> {
         self.writable()?;
         self.spec.layer(layer)?;
@@ -352,7 +362,7 @@ impl Store {
     }
 }
 
-/// Before the name of a file beside the store, in that of its mark. No layer's name has a hyphen.
+/// The prefix of the mark of a sidecar file. No layer's name contains a hyphen, so the marks cannot collide.
 const BESIDE: &str = "beside-";
 
 fn put_coordinate(store: &Path, (name, about, chunk, bytes): &Coordinate) -> Result<()> {
@@ -360,20 +370,22 @@ fn put_coordinate(store: &Path, (name, about, chunk, bytes): &Coordinate) -> Res
     write(&store.join(name).join(ZARR), about)
 }
 
-/// Whether nothing of a store's layers was done yet.
+/// Returns true if no tile of any of the store's layers has been written yet.
 fn is_blank(path: &Path, spec: &StoreSpec) -> bool {
     let folders = |layer: &StoredLayer| [path.join(&layer.name).join("c"), path.join(MARKS).join(&layer.name)];
     !spec.layers.iter().flat_map(folders).any(|folder| folder.exists())
 }
 
-/// Whether a store of another recipe in which nothing was done yet, as one whose source was refused, was taken away.
+/// Deletes a store of another recipe in which nothing has been written yet (for example because its source was
+/// refused); returns true if it was deleted.
 fn gives_way(path: &Path, recipe: &str) -> Result<bool> {
     let Ok(spec) = read_root(path) else { return Ok(false) };
     if spec.recipe == recipe || !is_blank(path, &spec) {
         return Ok(false);
     }
     let _held = Lock::take(path, &path.join(MARKS), Access::Alone)?;
-    // Without its root it is no store any more, whatever else goes.
+    // The root is removed first: without it the folder no longer counts as a store, even if the rest cannot be
+    // deleted.
     core_disk::remove(path.join(ZARR)).map_err(Error::io(path, "remove"))?;
     let layers = spec.layers.iter().map(|layer| layer.name.as_str());
     for name in layers.chain(["x", "y", "spatial_ref"]) {
@@ -385,13 +397,13 @@ fn gives_way(path: &Path, recipe: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes a document.
+/// Writes a JSON document.
 fn write(path: &Path, document: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(document).map_err(|error| Error::file(path, error.to_string()))?;
     disk::put(path, text.as_bytes())
 }
 
-/// The document of a store's root, with those of its arrays, so that readers need only this one.
+/// Returns the root group's document with consolidated metadata, so that readers need only this one file.
 fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
     let mut attributes = spec.attributes.clone();
     attributes.insert("Conventions".to_string(), json!("CF-1.11"));
@@ -405,7 +417,7 @@ fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
     }))
 }
 
-/// What the store in a folder holds.
+/// Reads the specification of the store in a folder.
 fn read_root(folder: &Path) -> Result<StoreSpec> {
     let path = folder.join(ZARR);
     if folder.is_file() {
@@ -432,12 +444,12 @@ fn read_root(folder: &Path) -> Result<StoreSpec> {
     Ok(spec)
 }
 
-/// Refuses a store of another spec, with what differs.
+/// Refuses a store of another specification, and names what differs.
 fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
     let [there, asked] = [there, asked].map(|spec| serde_json::to_value(spec).unwrap_or_default());
     let empty = Map::new();
     let [there, asked] = [&there, &asked].map(|spec| spec.as_object().unwrap_or(&empty));
-    // What people add to the whole does not change a cell.
+    // Attributes of the whole, such as a title, are descriptive: they do not affect any cell.
     match asked.iter().find(|(key, value)| *key != "attributes" && there.get(*key) != Some(value)) {
         None => Ok(()),
         Some((key, value)) => {
@@ -454,7 +466,7 @@ fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
     }
 }
 
-/// Refuses a folder with anything in it that a store begun and not finished has not.
+/// Refuses a folder that contains anything other than what an unfinished creation of this store leaves behind.
 fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
     if path.exists() && !path.is_dir() {
         return Err(Error::file(path, "is a file; a store is a folder"));
@@ -473,7 +485,7 @@ fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
     Ok(())
 }
 
-/// Refuses an array that is not as we write it.
+/// Refuses an array whose metadata differ from those that this program writes.
 fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
     let path = folder.join(ZARR);
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
@@ -493,7 +505,7 @@ fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
     }
 }
 
-/// Takes away what dead writers left among a layer's shards.
+/// Deletes the temporary files that interrupted writers left among a layer's shards.
 fn sweep(chunks: &Path) {
     for entry in fs::read_dir(chunks).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

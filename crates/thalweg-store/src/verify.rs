@@ -1,4 +1,4 @@
-//! Whether what a store says is done is there, whole and unaltered.
+//! Verification: checks that everything a store marks as done exists, complete and unaltered.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,45 +13,45 @@ use crate::products::beside;
 use crate::store::Store;
 use thalweg_io::WindowedMap as _;
 
-/// How closely a store is looked at.
+/// How thoroughly a store is checked. Each level includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Marks, and lengths of shards: nothing of these is read.
+    /// Checks marks, and the lengths of shards; no shard is read.
     Lengths,
-    /// The hash of every shard's bytes as well.
+    /// Checks the hash of every shard's bytes as well.
     Bytes,
-    /// Every shard decoded as well, and its least and greatest sample.
+    /// Decodes every shard as well, and checks its smallest and largest sample.
     Samples,
 }
 
-/// What is wrong with a tile.
+/// A kind of damage to a tile or file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Harm {
-    /// It is not made yet: neither shard nor mark.
+    /// It is not made yet: there is neither a shard nor a mark.
     NotMade,
-    /// A shard without a mark: its writer was ended between them.
+    /// There is a shard without a mark: its writer was interrupted between the two.
     Unmarked,
-    /// A mark without a shard.
+    /// There is a mark without a shard.
     Missing,
-    /// A shard that is shorter than its mark says.
+    /// The shard is shorter than its mark says.
     HalfWritten,
-    /// A shard of other bytes, or other samples, than its mark says.
+    /// The shard has other bytes, or other samples, than its mark says.
     Altered,
-    /// A mark of another recipe than the store's.
+    /// The mark is of another recipe than the store's.
     OtherRecipe,
-    /// A mark that cannot be read.
+    /// The mark cannot be read.
     BadMark,
 }
 
-/// A tile of a layer that is to be made anew.
+/// A damaged or missing tile of a layer, which has to be made again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
-    /// The layer.
+    /// The layer's name.
     pub layer: String,
-    /// Number of the tile.
+    /// The number of the tile.
     pub tile: usize,
-    /// What is wrong with it.
+    /// The kind of damage.
     pub harm: Harm,
 }
 
@@ -70,12 +70,12 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A file of a store, or beside it, that is to be made anew.
+/// A damaged or missing file in or next to a store, which has to be made again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileFault {
-    /// The file, or the folder of a coordinate.
+    /// The file, or the folder of a coordinate array.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The kind of damage.
     pub harm: Harm,
 }
 
@@ -93,10 +93,10 @@ impl fmt::Display for FileFault {
 }
 
 impl Store {
-    /// What is wrong with the files that lie beside the store, streams and lakes, and with its coordinates.
+    /// Checks the sidecar files of the store (streams and lakes) and its coordinate arrays.
     ///
     /// # Errors
-    /// A file that the system does not let us read.
+    /// Returns an error if the system does not allow reading a file.
     pub fn verify_files(&self, level: Level) -> Result<Vec<FileFault>> {
         let lost = self.lost_coordinates().into_iter().map(|path| FileFault { path, harm: Harm::Altered });
         let mut faults: Vec<FileFault> = lost.collect();
@@ -106,7 +106,7 @@ impl Store {
         Ok(faults)
     }
 
-    /// What is wrong with a file that lies beside the store; one that was never made is missing.
+    /// Checks a sidecar file of the store; a file that was never made counts as missing.
     pub(crate) fn check_file(&self, name: &str, level: Level) -> Result<Option<FileFault>> {
         let path = beside(self.path(), name);
         let harm = match Mark::read(&self.file_mark(name)) {
@@ -127,10 +127,10 @@ impl Store {
         Ok(harm.map(|harm| FileFault { path, harm }))
     }
 
-    /// What is wrong with a tile; `None` where it is done and well.
+    /// Checks a tile; returns `None` if it is done and intact.
     ///
     /// # Errors
-    /// A layer or tile that is not there; a shard that the system does not let us read.
+    /// Returns an error if the layer or tile does not exist, or if the system does not allow reading the shard.
     pub fn check_tile(&self, layer: &str, tile: usize, level: Level) -> Result<Option<Fault>> {
         let shard = self.shard_path(layer, tile)?;
         let harm = self.harm(layer, tile, level, &shard)?;
@@ -171,10 +171,11 @@ impl Store {
         Ok(None)
     }
 
-    /// All tiles of all layers that are not well, in their order: to make these anew is enough, and gives the same bytes.
+    /// Checks all tiles of all layers and returns the damaged or missing ones in order. Remaking these suffices to
+    /// restore the store, and gives the same bytes.
     ///
     /// # Errors
-    /// Shards that the system does not let us read.
+    /// Returns an error if the system does not allow reading a shard.
     pub fn verify(&self, level: Level) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
         for layer in &self.spec().layers {

@@ -1,4 +1,4 @@
-//! [`Work`]: a plan that is carried out, tile by tile, by as many processes as there are.
+//! [`Work`]: carries out a plan tile by tile, in any number of processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,50 +18,50 @@ use crate::{
     Access, Fault, FileFault, Level, Plan, Store, StoreSpec, WindowedMap as _, check_outside, check_room, is_store,
 };
 
-/// How a part of the work ended.
+/// The outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done, now or earlier.
+    /// The task is done, now or from an earlier run.
     Done,
-    /// It cannot begin: something before it is missing, in words.
+    /// The task cannot start yet; the text says what is missing.
     Waits(String),
 }
 
-/// A part of the work that can be done by itself.
+/// A part of the work that can be done on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Task {
-    /// A tile of a stage.
+    /// One tile of a stage.
     Tile {
-        /// Number of the stage.
+        /// The number of the stage.
         stage: usize,
-        /// Number of the tile.
+        /// The number of the tile.
         tile: usize,
     },
-    /// A stage's solution out of the summaries of its tiles.
+    /// The solution of a stage from the summaries of its tiles.
     Solve {
-        /// Number of the stage.
+        /// The number of the stage.
         stage: usize,
     },
 }
 
-/// A plan with its store. What is done is known by marks and summaries on the disk alone; so any process goes on where
-/// another ended.
+/// A plan with its store. Only the marks and summaries on the disk say what is done, so any process can continue where
+/// another stopped.
 pub struct Work {
     plan: Plan,
     setup: JobSetup,
     tiles: TileGrid,
     store: Store,
     shelves: Vec<Shelf>,
-    /// The stores of the layers that stages pass on, opened as they are needed.
+    /// The stores of the layers that stages pass on, by number of the stage; opened when first needed.
     passed: Mutex<BTreeMap<usize, Arc<Store>>>,
 }
 
 impl Work {
-    /// Opens a plan's store, or makes it.
+    /// Opens a plan's store, or creates it.
     ///
     /// # Errors
-    /// A source that is not what it was, a store of other work, no room on the disk, a store that another process has
-    /// for itself.
+    /// Returns an error if a source has changed since the plan was made, if the folder holds a store of other work, if
+    /// the disk has too little space, or if another process has exclusive access to the store.
     pub fn open(plan: Plan, access: Access) -> Result<Self> {
         plan.job.check_apart(&plan.store)?;
         check_outside(&plan.store)?;
@@ -107,10 +107,11 @@ impl Work {
         work_folder(&self.plan.store)
     }
 
-    /// Does a part, if what it needs is there and it was not done before.
+    /// Carries out a task, if its inputs exist and it is not done already.
     ///
     /// # Errors
-    /// What the part's own work meets; a disk that is full. What is written stays, and the part can be done again.
+    /// Returns the errors of the task's own work, for example a full disk. What has been written stays, and the task
+    /// can be repeated.
     pub fn carry_out(&self, task: Task) -> Result<Outcome> {
         match task {
             Task::Tile { stage, tile } => self.tile(stage, tile),
@@ -129,8 +130,8 @@ impl Work {
         self.setup.products.files(&*self.setup.passes[stage])
     }
 
-    /// The parts that can be done now, in their order; none when all is done, or all that is left waits for parts that
-    /// another process has begun.
+    /// Returns the tasks that can be done now, in order: the missing tiles of the first unsolved stage, or its
+    /// solution if all its tiles are done. The list is empty once all stages are solved.
     pub fn ready(&self) -> Vec<Task> {
         let Some(stage) = (0..self.setup.passes.len()).find(|stage| !self.is_solved(*stage)) else {
             return Vec::new();
@@ -141,7 +142,7 @@ impl Work {
         if left.is_empty() { vec![Task::Solve { stage }] } else { left }
     }
 
-    /// How many parts are done, and how many there are.
+    /// The number of finished parts, and the number of all parts: each stage has its tiles and its solution.
     pub fn progress(&self) -> [usize; 2] {
         let all = self.setup.passes.len() * (self.plan.tiles + 1);
         let done = self.shelves.iter().enumerate().map(|(stage, shelf)| match self.is_solved(stage) {
@@ -151,13 +152,13 @@ impl Work {
         [done.sum(), all]
     }
 
-    /// The name of the stage that is not solved yet; nothing when all are.
+    /// The name of the first stage that is not solved yet; empty if all are.
     pub fn now(&self) -> &str {
         let first = (0..self.setup.passes.len()).find(|stage| !self.is_solved(*stage));
         first.map_or("", |stage| self.setup.passes[stage].name())
     }
 
-    /// Whether all is done.
+    /// Returns true if all stages are solved.
     pub fn is_done(&self) -> bool {
         (0..self.setup.passes.len()).all(|stage| self.is_solved(stage))
     }
@@ -169,7 +170,7 @@ impl Work {
         Ok((&**stage, shelf))
     }
 
-    /// The stage before is solved: nothing, or what is missing.
+    /// Returns what a stage has to wait for, in words; `None` if the stage before it is solved.
     fn waits(&self, stage: usize) -> Option<String> {
         let before = stage.checked_sub(1)?;
         let name = self.setup.passes[before].name();
@@ -186,13 +187,13 @@ impl Work {
             return Ok(Outcome::Waits(missing));
         }
         match self.make(number, tile, &[]) {
-            // Another process has done it meanwhile, and what it is made of is gone.
+            // Another process has finished this tile meanwhile and its inputs have been deleted.
             Err(_) if shelf.has(tile) => Ok(Outcome::Done),
             made => made.map(|()| Outcome::Done),
         }
     }
 
-    /// Works a tile out, writes its layers where they are not written yet or are to be made anew, and then its summary.
+    /// Computes a tile, writes the layers that are missing or listed in `anew`, and then its summary.
     fn make(&self, number: usize, tile: usize, anew: &[&str]) -> Result<()> {
         let (stage, shelf) = self.stage(number)?;
         let answer = match number.checked_sub(1) {
@@ -235,7 +236,7 @@ impl Work {
         }
     }
 
-    /// The stage before, if it passes on a layer of that name.
+    /// Returns the number of the preceding stage if it passes on a layer of that name.
     fn passed_by(&self, number: usize, layer: &str) -> Option<usize> {
         let before = number.checked_sub(1)?;
         self.setup.passes[before].passes_on().iter().any(|passed| passed.name == layer).then_some(before)
@@ -271,11 +272,14 @@ impl Work {
         (0..self.setup.passes.len()).for_each(|number| self.retire(number));
     }
 
-    /// Makes anew what the stages before handed on and what is gone since, as far as these tiles of a stage need it: of
-    /// the stage before the tiles about them, of the one before that the tiles about those.
+    /// Recomputes the layers and summaries that earlier stages passed on and that have been deleted since, as far as
+    /// the given tiles of a stage need them: for the preceding stage the tiles within the halo, for the one before it
+    /// the tiles within the halo of those, and so on.
     fn provide(&self, number: usize, tiles: BTreeSet<usize>) -> Result<()> {
         let (mut stage, mut tiles) = (number, tiles);
         let mut missing = Vec::new();
+        // First walk back through the stages and collect the missing tiles, then compute them from the earliest stage
+        // on.
         while let Some(before) = stage.checked_sub(1) {
             let reads = self.setup.passes[stage].reads().into_iter();
             let halos = reads.filter(|need| self.passed_by(stage, &need.layer).is_some()).map(|need| need.halo);
@@ -301,7 +305,8 @@ impl Work {
         Ok(())
     }
 
-    /// Returns true if the layers that a stage passed on still have this tile.
+    /// Returns true if everything that a stage passed on for this tile still exists: its layers and, with `heard`, its
+    /// summary.
     fn stands(&self, number: usize, tile: usize, heard: bool) -> Result<bool> {
         let onward = self.setup.passes[number].passes_on();
         if (heard && !self.shelves[number].says(tile))
@@ -331,7 +336,8 @@ impl Work {
                 stage.name()
             )));
         }
-        // All tiles are done: what a worker that was killed left is nobody's.
+        // All tiles are done, so no process is writing any more: temporary files are leftovers of workers that were
+        // killed.
         shelf.sweep();
         stage.writes().iter().for_each(|layer| self.store.sweep(layer));
         let summaries = shelf.summaries(self.plan.tiles);
@@ -348,10 +354,10 @@ impl Work {
         Ok(Outcome::Done)
     }
 
-    /// What was found, of all stages that are solved.
+    /// Returns the findings of all solved stages.
     ///
     /// # Errors
-    /// Notes that cannot be read.
+    /// Returns an error if a stage's notes cannot be read.
     pub fn report(&self) -> Result<Map<String, Value>> {
         let mut report = Map::new();
         report.insert("thalweg".into(), env!("CARGO_PKG_VERSION").into());
@@ -365,29 +371,29 @@ impl Work {
         Ok(report)
     }
 
-    /// Writes the report beside the store, and returns its path.
+    /// Writes the report next to the store, and returns its path.
     ///
     /// # Errors
-    /// As [`Work::report`]; a file that cannot be written.
+    /// As [`Work::report`]; also if the file cannot be written.
     pub fn write_report(&self) -> Result<PathBuf> {
         let path = beside(&self.plan.store, "report.json");
         write_text(&path, &format!("{:#}\n", Value::Object(self.report()?)))?;
         Ok(path)
     }
 
-    /// What is wrong with the store's tiles.
+    /// Checks the store's tiles, and returns what is wrong with them.
     ///
     /// # Errors
-    /// A store that cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn verify(&self, level: Level) -> Result<Vec<Fault>> {
         self.store.verify(level)
     }
 
-    /// Makes tiles anew that were lost or altered, and nothing else: the layer's stage is done again for this tile,
-    /// from layers that are whole. Faults are mended in the order of their stages. What stages handed on to one another
-    /// is gone by then: as much of it as the tiles need is made anew, from the source on where it must be, and goes
-    /// again. Tiles whose stage was never done, or is not known to have been since the folder of messages is gone, are
-    /// left to whoever goes on with the work.
+    /// Recomputes tiles that were lost or altered, and nothing else: the layer's stage runs again for this tile on
+    /// intact input layers. Faults are repaired in the order of their stages. The intermediate layers that stages pass
+    /// on have been deleted by then: as many of them as the tiles need are recomputed, from the source if necessary,
+    /// and deleted again. Tiles whose stage was never done, or is not known to have been done because the folder of
+    /// messages is gone, only lose their marks: they are made when the work is resumed.
     ///
     /// # Errors
     /// As the stages' own work.
@@ -412,7 +418,7 @@ impl Work {
         Ok(())
     }
 
-    /// Makes files beside the store anew, and its coordinates.
+    /// Rebuilds damaged sidecar files of the store and, if there is any fault, its coordinate arrays.
     ///
     /// # Errors
     /// As the stages' own work.
@@ -431,17 +437,17 @@ impl Work {
     }
 }
 
-/// A plan tells the most that its store can take, as if nothing could be compressed. Of stores of land that were made a
-/// third was left; where there is less room than this part the work is refused, and where the disk is full later it
-/// goes on once there is room.
+/// The divisor of the disk space that must be free when a store is created. A plan states an upper bound, as if
+/// nothing could be compressed; stores of land needed about a third of it. If less than a quarter of the bound is
+/// free, the work is refused; if the disk fills up later, the work can be resumed once there is room.
 const LEAST: u64 = 4;
 
-/// Where the messages of a store's stages lie, those of each plan in a folder of its own.
+/// The folder of the messages (summaries and answers) of a store's stages; each plan has a subfolder of its own.
 fn work_folder(store: &Path) -> PathBuf {
     beside(store, "work")
 }
 
-/// Takes away the messages of other plans.
+/// Deletes the messages of other plans.
 fn sweep(own: &Path) {
     for entry in own.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
         if entry.path() != own {

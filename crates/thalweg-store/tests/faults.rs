@@ -1,4 +1,5 @@
-//! A disk that refuses midway: what is not whole has no mark, and work goes on to the same bytes once there is room.
+//! Tests of a disk that fails midway: an incomplete tile gets no mark, and once there is room the work continues to
+//! the same bytes.
 #![cfg(debug_assertions)]
 
 #[path = "it/support.rs"]
@@ -16,10 +17,10 @@ use thalweg_io::disk::{Act, watch};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, save};
 use thalweg_store::{Access, DrainJob, Job, Plan, Pool, Store, StoreSpec, StoredLayer, Work};
 
-/// Changes that are refused from now on: the act, a word of the path, and how many of them pass before.
+/// The changes that are refused from now on: the kind of change, a word of the path, and how many of them pass before.
 static REFUSED: Mutex<Option<(Act, &str, usize)>> = Mutex::new(None);
 
-/// One after another: what is refused is refused to the whole process.
+/// Serialises the tests, because refusals apply to the whole process.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn refuse(what: Option<(Act, &'static str, usize)>) {
@@ -38,7 +39,8 @@ fn refuse(what: Option<(Act, &'static str, usize)>) {
     *REFUSED.lock().unwrap() = what;
 }
 
-/// A tile that is made anew and gets no mark is not taken for done: the mark of what was there before does not speak of it.
+/// A tile that is written again and gets no mark does not count as done: the mark of its former content is not valid
+/// for it.
 #[test]
 fn a_mark_never_speaks_of_another_shard() {
     let _turn = TURN.lock().unwrap();
@@ -53,7 +55,7 @@ fn a_mark_never_speaks_of_another_shard() {
     assert!(error.contains("marks"), "{error}");
     assert!(!store.is_done("height", 0).unwrap());
     store.write_tile("height", 0, &tile(6)).unwrap();
-    // A shard that does not come to its place gets no mark.
+    // A shard that was not moved to its place gets no mark.
     store.forget("height", 0).unwrap();
     refuse(Some((Act::Rename, "height/c", 0)));
     assert!(store.write_tile("height", 0, &tile(7)).is_err());
@@ -64,7 +66,7 @@ fn a_mark_never_speaks_of_another_shard() {
 #[test]
 fn a_full_disk_ends_the_work_and_with_room_it_goes_on_to_the_same_bytes() {
     let _turn = TURN.lock().unwrap();
-    // In memory where that can be: what syncs many files takes its time on a disk.
+    // The folder is in memory where possible: syncing many files is slow on a disk.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let metres =
         |i: usize, j: usize| 50.0 + 20.0 * (i as f64 / 9.0).sin() * (j as f64 / 7.0).cos() + (i * j % 5) as f64;
@@ -84,7 +86,7 @@ fn a_full_disk_ends_the_work_and_with_room_it_goes_on_to_the_same_bytes() {
         Ok(())
     };
     finish(&work("whole")).unwrap();
-    // Shards, marks, summaries, answers: each is refused in its turn, at the first and at a later one.
+    // Shards, marks, summaries and answers: each is refused in turn, at the first change and at a later one.
     let refusals = [
         (Act::Create, "a.zarr/filled/c", 0),
         (Act::Write, "a.zarr/filled/c", 2),
@@ -106,7 +108,7 @@ fn a_full_disk_ends_the_work_and_with_room_it_goes_on_to_the_same_bytes() {
         drop(again);
         let [whole, broken] = ["whole", "broken"].map(|name| {
             let mut found = files(&folder.path().join(name));
-            // It says where the store lies.
+            // The plan contains the path of the store.
             found.remove(Path::new("a.plan.json"));
             found
         });

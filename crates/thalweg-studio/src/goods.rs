@@ -1,4 +1,4 @@
-//! [`Goods`]: what is written of a run.
+//! [`Goods`]: the kinds of export of a run.
 
 use std::sync::Arc;
 
@@ -9,14 +9,15 @@ use thalweg_export::world_folder;
 use thalweg_io::{FilePath, SaveOptions, save};
 use thalweg_sim::run::Run;
 
-/// What is written of a run.
+/// A kind of export of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum Goods {
     /// The heights, as one file.
     Heights,
-    /// All that `thalweg build` leaves, in a folder.
+    /// Everything that `thalweg build` writes, in a folder.
     World,
-    /// What `thalweg export` leaves for a program, in a folder: heights, and the layers that it has a place for.
+    /// The files that `thalweg export` writes for a program, in a folder: heights, and the layers that the program
+    /// supports.
     For(&'static ExportTarget),
 }
 
@@ -29,12 +30,12 @@ impl PartialEq for Goods {
 impl Eq for Goods {}
 
 impl Goods {
-    /// All that there are.
+    /// All kinds of export.
     pub fn all() -> impl Iterator<Item = Self> {
         [Self::Heights, Self::World].into_iter().chain(TARGETS.iter().map(Self::For))
     }
 
-    /// What they are called: `heights`, `world`, or as the program is.
+    /// The name: `heights`, `world`, or the program's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Heights => "heights",
@@ -43,16 +44,16 @@ impl Goods {
         }
     }
 
-    /// Those of that name.
+    /// Returns the kind of export of that name.
     ///
     /// # Errors
-    /// When there are none; with the names that there are.
+    /// Returns an error with the valid names if there is none.
     pub fn named(name: &str) -> Result<Self> {
         let found = Self::all().find(|goods| goods.name() == name);
         found.ok_or_else(|| Error::unknown("export", name, Self::all().map(Self::name)))
     }
 
-    /// The file that a page gives its user, of a world called `stem`.
+    /// The name of the file that a page gives its user, for a world called `stem`.
     pub fn file(self, stem: &str) -> String {
         match self {
             Self::Heights => format!("{stem}.tif"),
@@ -61,10 +62,11 @@ impl Goods {
         }
     }
 
-    /// Writes them of a run into the folder `place`, heights into the file of that name; gives what is to be said.
+    /// Writes the export of a run into the folder `place` (heights into the file `place`); returns a message for the
+    /// user.
     ///
     /// # Errors
-    /// What cannot be written there; a world of a size or a range that the program does not take.
+    /// Returns an error if it cannot be written there, or if the program does not support the world's size or range.
     pub fn write(self, run: &Run, place: impl Into<FilePath>) -> Result<String> {
         let place = &place.into();
         let recipe = run.recipe();
@@ -79,7 +81,7 @@ impl Goods {
                 Ok(format!("All layers are in {}.", shown(place)))
             }
             Self::For(target) => {
-                // A name that the program misreads is not what keeps a world from it.
+                // If the program cannot read the world's name, another one is used instead of refusing the export.
                 let name = [recipe.name.as_str(), "terrain"].into_iter().find(|name| target.check_name(name).is_ok());
                 let layers = target.layers_of(run.terrain());
                 let options = ExportOptions { name: name.map(String::from), layers, ..ExportOptions::new(target) };

@@ -1,6 +1,6 @@
 //! The thalweg studio: a live window in which a landscape erodes and rivers appear, and the same view drawn without a
-//! window. A thin face upon the library: a worker steps a run, a painter makes what it leaves ready for the GPU, the
-//! window shows it; none waits for another.
+//! window. It is a thin layer over the library: a worker steps a run, a painter prepares the results for the GPU, and
+//! the window shows them; none of them waits for another.
 
 pub mod app;
 #[cfg(not(target_arch = "wasm32"))]

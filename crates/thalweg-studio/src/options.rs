@@ -1,4 +1,4 @@
-//! [`Options`]: with what the studio opens.
+//! [`Options`]: the options with which the studio opens.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,39 +11,39 @@ use crate::platform::{Asker, Host};
 /// A recipe that comes with the program.
 #[derive(Debug, Clone)]
 pub struct PresetCard {
-    /// Its name.
+    /// The preset's name.
     pub name: &'static str,
-    /// Its text.
+    /// The recipe as TOML.
     pub text: String,
-    /// A small picture of it as PNG; empty without one.
+    /// A thumbnail as PNG; empty if there is none.
     pub thumbnail: &'static [u8],
 }
 
-/// With what the studio opens.
+/// The options with which the studio opens.
 pub struct Options {
-    /// The world to begin with.
+    /// The initial recipe.
     pub recipe: Recipe,
-    /// The file that it came from, if it did.
+    /// The file from which the recipe was read, if any.
     pub path: Option<PathBuf>,
-    /// Whether it begins to erode at once.
+    /// True to start the run immediately.
     pub playing: bool,
-    /// Recipes to choose from.
+    /// The presets to choose from.
     pub presets: Vec<PresetCard>,
-    /// Cells on the long side at which presets are opened.
+    /// The number of cells on the long side with which presets are opened.
     pub cells: usize,
     /// The folder in which pictures are saved.
     pub pictures: PathBuf,
-    /// How the user is asked for files: [`platform::ask`](crate::platform::ask), but in tests.
+    /// The function that asks the user for files: [`platform::ask`](crate::platform::ask), except in tests.
     pub asker: Box<Asker>,
-    /// In a page: who does what a system does elsewhere. None in a window.
+    /// The services of a page; `None` in a window.
     pub page: Option<Page>,
 }
 
-/// What a page has in the place of threads and files.
+/// The services that a web page has in place of threads and files.
 #[derive(Clone)]
 pub struct Page {
-    /// The page.
+    /// The page's services.
     pub host: Rc<dyn Host>,
-    /// The session and the painter, in a worker of the browser's.
+    /// The link to the session and the painter, which run in a web worker.
     pub link: Rc<Link>,
 }

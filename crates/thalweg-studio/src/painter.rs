@@ -1,4 +1,4 @@
-//! The painter: a thread that makes terrains ready for the GPU, so that neither window nor worker waits for it.
+//! The painter: a thread that prepares terrains for the GPU, so that neither the window nor the worker waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,17 +16,17 @@ use thalweg_models::models::Models;
 use thalweg_render::products::overlay::Overlay;
 use thalweg_sim::recipe::Recipe;
 
-/// Most droplets that are followed for the eye.
+/// The maximum number of droplets whose paths are traced for display.
 const MOST: usize = 1500;
-/// Most points of the path of one.
+/// The maximum number of points of one path.
 const POINTS: usize = 2000;
-/// Time that may go into following them.
+/// The time limit for tracing the paths.
 const MOMENT: Duration = Duration::from_millis(30);
 
-/// What is to be painted.
+/// A terrain to prepare for the view.
 #[derive(Clone)]
 pub struct Job {
-    /// The terrain's number.
+    /// The terrain's version number.
     pub version: u64,
     /// The last edit that the run knew of.
     pub revision: u64,
@@ -34,60 +34,61 @@ pub struct Job {
     pub terrain: Arc<Terrain>,
     /// The terrain before erosion.
     pub before: Arc<Terrain>,
-    /// Whether erosion has begun.
+    /// True if erosion has begun.
     pub eroding: bool,
-    /// Droplets that run now.
+    /// The settings of the droplets that run now.
     pub falling: Option<Droplets>,
-    /// Whether droplets are to be seen: elsewhere they are known, here they are filtered.
+    /// True if droplets are shown. This is a filter for a painter elsewhere, which knows the droplets itself;
+    /// for a painter in this process they are filtered already.
     pub droplets: bool,
-    /// Whether the terrain before is to be painted too.
+    /// True if the terrain before erosion must be prepared too.
     pub compare: bool,
-    /// How.
+    /// The display settings.
     pub wants: Wants,
 }
 
-/// How a terrain is to be painted.
+/// The display settings of a terrain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wants {
-    /// Most cells on a side.
+    /// The maximum number of cells on a side.
     pub most: usize,
     /// The sun, for shadows.
     pub sun: Sun,
-    /// Factor on heights, for shadows; 0 chooses one that fits.
+    /// The factor on heights, for shadows; 0 chooses a suitable one.
     pub exaggeration: f32,
-    /// Strength of the light on slopes; none takes it from the ground.
+    /// The strength of the light on slopes; `None` derives it from the terrain.
     pub light: Option<f32>,
-    /// The layer over the ground.
+    /// The data layer shown over the terrain.
     pub overlay: Option<Overlay>,
-    /// A recipe that says of what the land's natural colours depend, where it is to have these.
+    /// A recipe whose climate and rock determine natural colours; `None` for colours by height.
     pub natural: Option<String>,
-    /// Whether to work out, for the probe, to which basin each cell belongs: while the run stands still.
+    /// True to compute each cell's drainage basin for the probe; used while the run is paused.
     pub basins: bool,
 }
 
-/// What was painted.
+/// A terrain that is ready for the view.
 pub struct Painted {
-    /// The terrain's number.
+    /// The terrain's version number.
     pub version: u64,
     /// The last edit that the run knew of.
     pub revision: u64,
-    /// What could not be shown, in words.
+    /// A message about what could not be shown.
     pub problem: Option<String>,
     /// The terrain.
     pub terrain: Arc<Terrain>,
-    /// Whether erosion had begun.
+    /// True if erosion had begun.
     pub eroding: bool,
-    /// Its surface.
+    /// The terrain's surface.
     pub now: Surface,
-    /// The surface of the terrain before, if it was asked for.
+    /// The surface of the terrain before erosion, if it was requested.
     pub before: Option<Surface>,
     /// Paths of some droplets to draw, in world metres.
     pub paths: Vec<Vec<Point>>,
-    /// What the probe reads besides layers: titles, units and values.
+    /// Fields that the probe reads in addition to layers: titles, units and values.
     pub read: Vec<(String, String, Field<f32>)>,
 }
 
-/// What the window and the thread leave for each other.
+/// The mailbox between the window and the painter's thread.
 #[derive(Default)]
 struct Mailbox {
     job: Option<Job>,
@@ -96,24 +97,24 @@ struct Mailbox {
     closed: bool,
 }
 
-/// A painter, which works elsewhere than in the thread of the window.
+/// A painter that works outside the window's thread.
 pub trait Painter {
-    /// Asks for a picture; one that was not begun yet is forgotten.
+    /// Requests a picture; an earlier request that has not been started is discarded.
     fn ask(&self, job: Job);
-    /// What was painted since the last call.
+    /// Returns the result since the last call, if there is one.
     fn take(&self) -> Option<Result<Painted, String>>;
-    /// Whether something is being painted, or waits to be.
+    /// Returns true if a request is being processed or waiting.
     fn is_busy(&self) -> bool;
 }
 
-/// A painter in a thread of this program, which ends when this is dropped.
+/// A painter in a thread of this process; the thread ends when this value is dropped.
 pub struct PainterThread(Arc<(Mutex<Mailbox>, Condvar)>);
 
 impl PainterThread {
-    /// Starts the thread; `wake` is called when something was painted.
+    /// Starts the thread; `wake` is called after each result.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// Returns an error if the system provides no thread.
     pub fn start(wake: impl Fn() + Send + 'static) -> Result<Self, String> {
         let mailbox: Arc<(Mutex<Mailbox>, Condvar)> = Arc::default();
         let shared = Arc::clone(&mailbox);
@@ -173,7 +174,7 @@ impl Drop for PainterThread {
     }
 }
 
-/// Makes a terrain ready for the view.
+/// Prepares a terrain for the view.
 pub(crate) fn paint(job: Job) -> Result<Painted, String> {
     let Job { version, revision, terrain, before, eroding, falling, compare, wants, .. } = job;
     let rules = |text: &String| Recipe::parse_stages(text, &Models::default()).map_err(|error| error.to_string());
@@ -191,7 +192,7 @@ pub(crate) fn paint(job: Job) -> Result<Painted, String> {
         };
         Surface::of(terrain, &wanted).map_err(|error| error.to_string())
     };
-    // An overlay that this terrain does not have leaves the land bare.
+    // If this terrain does not have the overlay, the terrain is shown without it.
     let (now, problem) = match (surface(&terrain, wants.overlay.clone()), &wants.overlay) {
         (Err(problem), Some(_)) => (surface(&terrain, None)?, Some(problem)),
         (now, _) => (now?, None),
@@ -207,12 +208,12 @@ pub(crate) fn paint(job: Job) -> Result<Painted, String> {
     Ok(Painted { version, revision, problem, now, before: then, read, eroding, paths, terrain })
 }
 
-/// Whether the probe reads an overlay without being asked to.
+/// Returns true for overlays that the probe reads anyway.
 fn is_plain(overlay: &Overlay) -> bool {
     matches!(overlay, Overlay::Height | Overlay::Slope | Overlay::Loose | Overlay::Layer(_))
 }
 
-/// Paths of droplets that start anywhere, as many as can be followed in a moment.
+/// Traces paths of droplets with random starts, as many as can be followed within the time limit.
 fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<Point>> {
     let start = Instant::now();
     let paths = traces(droplets, terrain, POINTS).take(MOST).take_while(|_| start.elapsed() < MOMENT);

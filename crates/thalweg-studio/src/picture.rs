@@ -1,4 +1,4 @@
-//! [`picture`]: the studio's view, drawn without a window.
+//! [`picture`]: draws the studio's view without a window.
 
 use thalweg_core::base::range::check_range;
 use thalweg_core::{Error, Terrain};
@@ -12,7 +12,7 @@ use crate::view::surface::{Natural, Surface, Wanted};
 use crate::view::target::Target;
 use thalweg_render::products::overlay::Overlay;
 
-/// From where a terrain is seen.
+/// A direction of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// The whole block, from the south-south-west.
@@ -23,19 +23,19 @@ pub enum View {
     Map,
     /// The whole block, from the north.
     North,
-    /// From the east.
+    /// The whole block, from the east.
     East,
-    /// From the south.
+    /// The whole block, from the south.
     South,
-    /// From the west.
+    /// The whole block, from the west.
     West,
 }
 
 impl View {
-    /// All of them.
+    /// All views.
     pub const ALL: [Self; 7] = [Self::Iso, Self::Top, Self::Map, Self::North, Self::East, Self::South, Self::West];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iso => "iso",
@@ -48,7 +48,7 @@ impl View {
         }
     }
 
-    /// Azimuth and elevation of the camera in degrees.
+    /// The azimuth and elevation of the camera in degrees.
     fn stand(self) -> [f32; 2] {
         match self {
             Self::Iso | Self::Map => [205.0, 34.0],
@@ -62,45 +62,46 @@ impl View {
 }
 
 thalweg_core::with_defaults! {
-    /// How to draw.
+    /// How to draw a picture.
     #[derive(Debug, Clone)]
     pub struct PictureOptions<'a> {
-        /// Width and height in pixels, 1 to 16384 and at most the GPU's.
+        /// Width and height in pixels, 1 to 16384 and no more than the GPU supports.
         pub size: [u32; 2] = [1280, 800],
-        /// From where.
+        /// The direction from which the terrain is seen.
         pub view: View = View::Iso,
-        /// Where the camera stands instead, degrees clockwise from north.
+        /// Direction of the camera in degrees clockwise from north, instead of that of `view`.
         pub azimuth: Option<f32> = None,
-        /// Degrees above the horizon that it stands instead.
+        /// Angle of the camera above the horizon in degrees, instead of that of `view`.
         pub elevation: Option<f32> = None,
-        /// How near it looks: 1 frames the whole terrain; 0.1 to 1000.
+        /// Zoom factor: 1 frames the whole terrain; 0.1 to 1000.
         pub zoom: f32 = 1.0,
         /// Factor on heights; `None` chooses one at which relief and extent are in good proportion.
         pub exaggeration: Option<f32> = None,
-        /// Data laid over the land.
+        /// Data drawn over the land.
         pub overlay: Option<Overlay> = None,
-        /// Of what the land's natural colours depend, where it is to have these in place of colours by height.
+        /// What natural colours depend on; `None` draws colours by height.
         pub natural: Option<Natural> = None,
         /// The terrain at the start, for overlays that compare with it.
         pub start: Option<&'a Terrain> = None,
-        /// All else; its exaggeration is not heeded.
+        /// All other settings; its exaggeration has no effect.
         pub look: Look = Look::default(),
     }
 }
 
-/// Most pixels of a picture's side.
+/// The largest width or height of a picture in pixels.
 const MOST: u32 = 16_384;
 
-/// A terrain as the studio shows it, drawn off screen.
+/// Draws a terrain as the studio shows it, off screen.
 ///
 /// # Errors
-/// When an option is outside what it may be, nothing on this machine can draw, or the terrain cannot be shown so.
+/// Returns an error if an option is out of range, if nothing on this machine can draw, or if the terrain cannot be
+/// shown this way.
 pub fn picture(terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Picture, String> {
     options.check()?;
     draw(&Gpu::headless()?, terrain, options)
 }
 
-/// The same by a device that is there already.
+/// Does the same on an existing device.
 ///
 /// # Errors
 /// As [`picture`].
@@ -111,7 +112,8 @@ pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions<'_>) -> Resul
     if width.max(height) > most {
         return Err(format!("size = {width} × {height}: allowed is at most {most}, the largest picture of this GPU"));
     }
-    // Drawn twice as large where that fits, and its light averaged: finer edges than any number of samples gives.
+    // Draw at twice the size if that fits, and average the light: this gives smoother edges than any number of samples
+    // per pixel.
     let fine = if 2 * width.max(height) <= most.min(8192) { 2 } else { 1 };
     let drawn = [width * fine, height * fine];
     let wanted = Wanted {

@@ -1,5 +1,5 @@
-//! The thin seam between the studio and its system: threads, dialogs, what a page does that has no disk. What another
-//! system lacks, a browser above all, is exchanged here.
+//! The platform layer between the studio and its system: threads, dialogs, and the services of a page, which has no
+//! disk. Whatever another system lacks, above all a browser, is replaced here.
 
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
@@ -7,35 +7,36 @@ use std::thread;
 
 use crate::goods::Goods;
 
-/// Does `work` beside the window.
+/// Runs `work` in a thread.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// Returns an error if the system provides no thread.
 pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().name(name.to_string()).spawn(work)
 }
 
-/// A question put to the user in a dialog of the system's.
+/// A question that is put to the user in a system dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
-    /// Which recipe or elevation model to open.
+    /// The recipe or elevation model to open.
     Open,
-    /// Where to save the recipe.
+    /// The file in which to save the recipe.
     Save,
-    /// Which elevation model to take the ground from.
+    /// The elevation model to take the ground from.
     Ground,
-    /// Into which folder to export these.
+    /// The folder to which these files are exported.
     Export(Goods),
-    /// Into which folder to write the frames of a turntable.
+    /// The folder for the frames of a turntable.
     Turntable,
-    /// Into which folder to write the frames of a time-lapse.
+    /// The folder for the frames of a time-lapse.
     TimeLapse,
 }
 
-/// How questions are put; a test has its own answers.
+/// The function that asks questions; tests supply their own answers.
 pub type Asker = dyn Fn(Ask) -> Receiver<Option<PathBuf>>;
 
-/// Asks beside the window, which goes on; the answer comes through the channel, none if it was closed.
+/// Opens a dialog without blocking the window. The answer arrives through the channel, `None` if the dialog was
+/// closed.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -54,25 +55,25 @@ pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
             Ask::Export(_) => dialog.set_title("Export into a folder").pick_folder(),
             Ask::Turntable | Ask::TimeLapse => dialog.set_title("Write frames into a folder").pick_folder(),
         };
-        // Nobody may be waiting any more.
+        // The receiver may be gone already.
         let _ = sender.send(chosen);
     };
-    // Without a thread the sender is dropped, and the answer is none.
+    // Without a thread the sender is dropped, which counts as no answer.
     let _ = spawn("dialog", work);
     receiver
 }
 
-/// What a page does for the studio where there is no disk, no dialog and no window of the system's.
+/// The services of a page, where there is no disk, no dialog and no window of the system.
 pub trait Host {
     /// Gives the user a file.
     fn give(&self, name: &str, bytes: &[u8]);
-    /// Puts a question that is answered with yes or no.
+    /// Asks a question that is answered with yes or no.
     fn allows(&self, question: &str) -> bool;
-    /// The address under which the page opens a recipe of this link.
+    /// Returns the address under which the page opens a recipe from this link.
     fn address(&self, link: &str) -> String;
 }
 
-/// A number that nobody chose, for dice.
+/// Returns an arbitrary number below 100 000, for the dice button.
 pub fn dice() -> u64 {
     let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
     since.map_or(1, |time| u64::from(time.subsec_micros())) % 100_000

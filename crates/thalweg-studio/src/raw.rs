@@ -1,4 +1,4 @@
-//! Fields as bytes: how their cells go from one thread of a browser to another, which share no memory.
+//! Serialization of fields as raw bytes, to pass their cells between threads of a browser, which share no memory.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thalweg_core::{Field, Size};
 
-/// A field whose cells are written as they lie in memory: both ends are the same program.
+/// A field whose cells are written as they are in memory; both ends are the same program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raw<T>(pub Field<T>);
 
@@ -40,38 +40,38 @@ impl<'de, T: Pod> Deserialize<'de> for Raw<T> {
 pub mod field {
     use super::*;
 
-    /// Writes one.
+    /// Serializes a field.
     ///
     /// # Errors
-    /// What the writer refuses.
+    /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(field: &Field<T>, to: S) -> Result<S::Ok, S::Error> {
         Written::of(field).serialize(to)
     }
 
-    /// Reads one.
+    /// Deserializes a field.
     ///
     /// # Errors
-    /// Where there are not as many cells as rows and columns say.
+    /// Returns an error if the number of cells does not match the rows and columns.
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Field<T>, D::Error> {
         let Written { size, bytes } = Written::deserialize(from)?;
-        // Bytes lie anywhere: they are copied, as they must be anyway.
+        // The received bytes need not be aligned, so they are copied, which is necessary anyway.
         Field::from_vec(size, bytemuck::pod_collect_to_vec(&bytes)).map_err(D::Error::custom)
     }
 }
 
-/// A field that may be missing, for `#[serde(with)]`.
+/// An optional field, for `#[serde(with)]`.
 pub mod maybe {
     use super::*;
 
-    /// Writes one.
+    /// Serializes an optional field.
     ///
     /// # Errors
-    /// What the writer refuses.
+    /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(field: &Option<Field<T>>, to: S) -> Result<S::Ok, S::Error> {
         field.as_ref().map(Written::of).serialize(to)
     }
 
-    /// Reads one.
+    /// Deserializes an optional field.
     ///
     /// # Errors
     /// As [`field::deserialize`](super::field::deserialize).
@@ -84,15 +84,15 @@ pub mod maybe {
 pub mod fields {
     use super::*;
 
-    /// Writes them.
+    /// Serializes a list of fields.
     ///
     /// # Errors
-    /// What the writer refuses.
+    /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(fields: &[Field<T>], to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(fields.iter().map(Written::of))
     }
 
-    /// Reads them.
+    /// Deserializes a list of fields.
     ///
     /// # Errors
     /// As [`field::deserialize`](super::field::deserialize).
@@ -101,22 +101,22 @@ pub mod fields {
     }
 }
 
-/// A list of plain things, for `#[serde(with)]`.
+/// A list of plain values, for `#[serde(with)]`.
 pub mod list {
     use super::*;
 
-    /// Writes it.
+    /// Serializes a list.
     ///
     /// # Errors
-    /// What the writer refuses.
+    /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(list: &[T], to: S) -> Result<S::Ok, S::Error> {
         serde_bytes::serialize(bytemuck::cast_slice::<T, u8>(list), to)
     }
 
-    /// Reads it.
+    /// Deserializes a list.
     ///
     /// # Errors
-    /// Where the bytes are no whole number of things.
+    /// Returns an error if the bytes are not a whole number of values.
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
         let bytes: Cow<'de, [u8]> = serde_bytes::deserialize(from)?;
         if !bytes.len().is_multiple_of(size_of::<T>()) {
@@ -160,7 +160,7 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(postcard::from_bytes::<All>(&bytes[..end]).is_err());
         }
-        // Cells that are fewer than rows and columns say.
+        // Fewer cells than the rows and columns require.
         let short = postcard::to_stdvec(&([3usize, 5], serde_bytes::Bytes::new(&[0; 56]))).unwrap();
         assert!(postcard::from_bytes::<Raw<i32>>(&short).is_err());
     }

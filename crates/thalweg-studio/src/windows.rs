@@ -1,4 +1,4 @@
-//! Windows of the system's: the studio's and the explorer's.
+//! The system windows of the studio and the explorer.
 
 use eframe::egui;
 use thalweg_sim::world::World;
@@ -10,25 +10,25 @@ use crate::options::Options;
 use crate::ui::scene;
 use crate::view::look::Look;
 
-/// Opens the studio and stays until it is closed.
+/// Opens the studio and returns when it is closed.
 ///
 /// # Errors
-/// In one line, when there is no display or no GPU, or the recipe cannot begin.
+/// Returns an error in one line if there is no display or no GPU, or if the recipe cannot be started.
 pub fn open(options: Options) -> Result<(), String> {
     window("thalweg studio", |creation| Studio::new(options, &creation.egui_ctx, creation.wgpu_render_state.clone()))
 }
 
-/// Opens the explorer upon a world and stays until it is closed.
+/// Opens the explorer on a world and returns when it is closed.
 ///
 /// # Errors
-/// In one line, when there is no display or no GPU.
+/// Returns an error in one line if there is no display or no GPU.
 pub fn explore(world: World, stand: Stand, look: Look) -> Result<(), String> {
     window("thalweg explorer", |creation| {
         Explorer::new(world, (stand, look), &creation.egui_ctx, creation.wgpu_render_state.clone())
     })
 }
 
-/// Runs an app in a window of its own.
+/// Runs an app in a window.
 fn window<A: eframe::App + 'static>(
     title: &str,
     make: impl FnOnce(&eframe::CreationContext<'_>) -> Result<A, String>,
@@ -42,7 +42,7 @@ fn window<A: eframe::App + 'static>(
     let made = eframe::run_native(title, native, Box::new(|creation| Ok(Box::new(make(creation)?))));
     made.map_err(|error| {
         let reason = error.to_string();
-        // Without the place in the window library's code that it begins with.
+        // Drop the source position in the window library's code, with which the message begins.
         let reason = reason.lines().next().and_then(|line| line.rsplit(": ").next()).unwrap_or("unknown reason");
         format!(
             "the window cannot open ({reason}); it needs a display and a GPU or its stand-in (on Debian: apt-get install \

@@ -1,7 +1,8 @@
-//! What gathers over tiles: counts of cells, and which basin each is in.
+//! Flow accumulation and basins over tiles.
 //!
-//! After Barnes (2017, doi:10.1016/j.cageo.2017.02.001): a tile says where the water of each cell of its rim goes on, and how much of its
-//! own goes with it. The first dry cell of each basin goes down the same way, so that basins are numbered as in memory.
+//! The method follows Barnes (2017, doi:10.1016/j.cageo.2017.02.001): a tile reports where the water of each cell of
+//! its rim flows on, and how many of its own cells drain that way. The first dry cell of each basin is passed on in
+//! the same way, so that basins are numbered as in memory.
 
 use rayon::prelude::*;
 
@@ -18,34 +19,36 @@ use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
 const SUMMARY: &str = "summary of catchments";
 const ANSWER: &str = "answer of catchments";
 
-/// What gathers within tiles, and where it goes on.
+/// The pass that accumulates flow within tiles and connects the tiles' flow paths.
 pub(super) struct Catchments(pub(super) SharedMap);
 
-/// No end, no node.
+/// Index that stands for no end or no node.
 const NONE: u32 = u32::MAX;
 
-/// The ways of water within a tile.
+/// The flow paths within a tile.
 pub(super) struct Ways {
     pub(super) window: CellRect,
-    /// Directions within the tile: where water goes on into another one it ends.
+    /// Directions within the tile. Cells whose water flows on into another tile are ends.
     pub(super) directions: Directions,
-    /// The tile's own heights, filled.
+    /// The filled heights of the tile's own cells.
     pub(super) filled: Vec<i32>,
-    /// For each cell of the rim the direction in which its water goes on into another tile, if it does.
+    /// For each cell of the rim, the direction in which its water flows into another tile; `None` if it does not.
     pub(super) exits: Vec<Option<D8>>,
-    /// For each cell the cell where its way through the tile ends.
+    /// For each cell, the cell where its flow path within the tile ends.
     pub(super) ends: Field<u32>,
-    /// Cells where ways end: those that lead into another tile, and those to which a dry cell leads or water of another tile may come.
-    /// In rising order.
+    /// End cells of flow paths, in ascending order: those that drain into another tile, those that a dry cell drains
+    /// to, and those that water of another tile may reach.
     pub(super) nodes: Vec<u32>,
-    /// For each of these the first dry cell that leads to it.
+    /// For each node, the first dry cell that drains to it.
     pub(super) firsts: Vec<Option<u32>>,
-    /// For each of these whether others must know of it: it leads into another tile, or water of another tile may come to it.
+    /// For each node, true if other tiles must know of it: it drains into another tile, or water of another tile may
+    /// reach it.
     pub(super) shared: Vec<bool>,
 }
 
 impl Ways {
-    /// Of directions and the filled surface, which `inputs` begin with.
+    /// Computes the flow paths from the directions and the filled surface, which must be the next two layers of
+    /// `inputs`.
     pub(super) fn find(map: &Map, tile: usize, inputs: &mut Inputs) -> Result<Self> {
         map.tiling.check(tile)?;
         let window = map.tiling.window(tile);
@@ -57,6 +60,8 @@ impl Ways {
         ends.as_mut_slice().iter_mut().enumerate().for_each(|(k, end)| *end = k as u32);
         spread(&directions, &mut ends, NONE);
         debug_assert!(start[0] < map.grid.rows());
+        // Find the nodes: the end of each dry cell's path, with the first dry cell in row-major order; and the ends
+        // that other tiles must know of, which are those of paths from rim cells, and exits.
         let mut firsts = vec![NONE; ends.len()];
         let mut nodes = Vec::new();
         let mut known: Vec<u32> = Vec::new();
@@ -88,7 +93,7 @@ impl Ways {
         Ok(Self { window, directions, filled, exits, ends, nodes, firsts, shared })
     }
 
-    /// The basins that lie in the tile alone.
+    /// Returns the basins that are inside this tile only.
     fn closed(&self) -> Closed {
         let firsts = self.firsts.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
         let mut firsts: Vec<u32> = firsts.filter_map(|(first, _)| *first).collect();
@@ -96,13 +101,14 @@ impl Ways {
         Closed::new(self.window.size(), firsts)
     }
 
-    /// The number among the nodes of the end of cell `k`.
+    /// Returns the node at the end of cell `k`'s flow path; `None` if that end is not a node.
     pub(super) fn node(&self, k: usize) -> Option<usize> {
         self.nodes.binary_search(&self.ends[k]).ok()
     }
 }
 
-/// Directions within a tile, of ESRI codes, and for each cell of its rim where its water goes on.
+/// Converts a tile's ESRI codes to directions within the tile. Also returns, for each cell of the rim, the direction
+/// in which its water flows into another tile.
 pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Directions, Vec<Option<D8>>)> {
     let (start, size) = (window.start, window.size());
     let codes = codes.into_iter().map(|code| match code {
@@ -118,7 +124,7 @@ pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Dir
             let [di, dj] = direction.offset();
             let inside = i.wrapping_add_signed(di) < size[0] && j.wrapping_add_signed(dj) < size[1];
             if !inside {
-                // What would leave the map ends.
+                // A path that would leave the map ends here.
                 exit = map.tiling.step([start[0] + i, start[1] + j], direction).map(|_| direction);
                 *code = OUT;
             }
@@ -151,7 +157,7 @@ impl TilePass for Catchments {
         for node in &shared {
             let (end, first) = (ways.nodes[*node] as usize, ways.firsts[*node]);
             let exit = rim.place([end / size[1], end % size[1]]).and_then(|place| Some((place, ways.exits[place]?)));
-            // Where it goes on, or the one past all directions; the place on the rim tells which cell that is.
+            // The direction of the exit, or OUT for none; the place on the rim identifies the exit's cell.
             writer.byte(exit.map_or(OUT, |(_, exit)| exit.code()) << 1 | u8::from(first.is_some()));
             if let Some((place, _)) = exit {
                 writer.number(place as u64);
@@ -166,7 +172,7 @@ impl TilePass for Catchments {
         for Cell { row: i, col: j } in rim.cells() {
             let k = i * size[1] + j;
             let node = (ways.directions[k] != VOID).then(|| ways.node(k)).flatten();
-            // Ends of ways from the rim are among those that are shared.
+            // The ends of paths from the rim are always shared nodes.
             let node = node.and_then(|node| shared.binary_search(&node).ok());
             writer.number(node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(ways.filled[k])));
         }
@@ -195,47 +201,49 @@ impl TilePass for Catchments {
     }
 
     fn solve_bytes(&self) -> u64 {
-        // To a cell of a rim: the way's end, of which there are no more than cells; where its water comes to; what comes to it; counts and
-        // first cells of ends, their order, numbers, basins; a count to each row; what its tile is told.
+        // Bytes per rim cell: the node at the end of its path (there are no more nodes than rim cells); the node that
+        // its water flows to; arrivals; counts and first cells of the nodes, their order, numbers and basins; one
+        // count per row; and the tile's answer.
         const END: u64 = size_of::<Node>() as u64;
         const WHOLE: u64 = 8 + 16 + 4 + 4 + 4 + 4 + 16 + 4 + 4;
         3 * messages(&self.0.tiling) + (END + WHOLE + 4 + 1 + 8 + 1 + 2 + 6 + 6) * self.0.tiling.rims()
     }
 }
 
-/// Where ways through a tile end.
+/// An end of flow paths within a tile.
 #[derive(Clone, Copy)]
 struct Node {
-    /// Place on the rim, and direction in which water goes on.
+    /// The place on the rim and the direction in which water flows into another tile; `None` if it does not.
     exit: Option<(u32, D8)>,
-    /// Cells of the tile that drain through it.
+    /// The number of the tile's cells that drain through the node.
     own: u32,
-    /// The first dry cell of the tile that leads to it; none is the last of all.
+    /// The first dry cell of the tile that drains to the node; if there is none, it sorts after all others.
     begin: Begin,
 }
 
-/// No cell leads there.
+/// The beginning that stands for no cell.
 const NOTHING: Begin = Begin { first: u64::MAX, before: u32::MAX };
 
-/// A tile's summary, read.
+/// A decoded summary of a tile.
 struct TileWays {
-    /// The number in the whole of its first node.
+    /// The global index of the tile's first node.
     start: usize,
     nodes: Vec<Node>,
-    /// For each cell of the rim the node that its water comes to, or [`NONE`].
+    /// For each cell of the rim, the node that its water flows to, or [`NONE`].
     rim: Vec<u32>,
-    /// Whether it is above the sea.
+    /// For each cell of the rim, true if it is above the sea.
     dry: Vec<bool>,
 }
 
 impl TileWays {
+    /// Decodes the summary of a tile, and adds the basins inside the tile to `numbering`.
     fn read(tiling: &TileGrid, tile: usize, summary: &[u8], numbering: &mut Numbering) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
         let window = tiling.window(tile);
         let (start, size) = (window.start, window.size());
         let (rim, cells) = (Rim(size), tiling.index([tiling.size()[0], 0]));
         numbering.read(tile, &mut reader)?;
-        // No two ends lie on one way, and every one has a cell of the rim.
+        // No two shared ends are on one flow path, and each corresponds to at least one cell of the rim.
         let count = reader.below(rim.len() + 1)?;
         let mut nodes = Vec::with_capacity(count);
         for _ in 0..count {
@@ -247,7 +255,7 @@ impl TileWays {
                 if tiling.across_border([start[0] + i, start[1] + j], direction).is_none() {
                     return Err(reader.damaged());
                 }
-                // Cells of a tile have 32 bits.
+                // The number of cells in a tile fits 32 bits.
                 node.exit = Some((place as u32, direction));
                 node.own = reader.below(size[0] * size[1] + 1)? as u32;
             }
@@ -269,25 +277,25 @@ impl TileWays {
     }
 }
 
-/// What comes of all tiles together.
+/// The solution for all tiles together.
 struct Gathered {
-    /// For each node the number of its basin, 0 where it has none.
+    /// For each node, the number of its basin; 0 if it has none.
     numbers: Vec<u32>,
-    /// For each node the first cell of its basin.
+    /// For each node, the first cell of its basin.
     begins: Vec<Begin>,
-    /// For each tile and each cell of its rim what comes from other tiles.
+    /// For each tile and each cell of its rim, the number of cells that drain to it from other tiles.
     inflows: Vec<Vec<u64>>,
-    /// For each tile and each cell of its rim the neighbours on other tiles from which a stream comes.
+    /// For each tile and each cell of its rim, a bit for each neighbour on another tile from which a stream flows in.
     streams: Vec<Vec<u8>>,
 }
 
 impl Gathered {
-    /// And the number of basins.
+    /// Computes the solution, and the number of basins.
     fn of(map: &Map, tiles: &[TileWays], numbering: &mut Numbering) -> Result<(Self, u64)> {
         let all: usize = tiles.iter().map(|tile| tile.nodes.len()).sum();
         let mut counts = Vec::with_capacity(all);
         let mut begins = Vec::with_capacity(all);
-        // For each node the one that its water comes to on another tile.
+        // For each node, the node that its water reaches in another tile.
         let mut onward: Vec<u32> = Vec::with_capacity(all);
         let mut arrivals = vec![0u32; all];
         for (number, tile) in tiles.iter().enumerate() {
@@ -303,7 +311,7 @@ impl Gathered {
                 }
             }
         }
-        // Each node after those that drain to it (Kahn 1962).
+        // Process each node after those that drain to it (Kahn 1962).
         let mut order: Vec<u32> = Vec::with_capacity(all);
         order.extend((0..all as u32).filter(|node| arrivals[*node as usize] == 0));
         let mut next = 0;
@@ -353,7 +361,7 @@ impl Gathered {
         Ok((Self { numbers, begins, inflows, streams }, basins))
     }
 
-    /// What a tile is told.
+    /// Returns the answer for a tile.
     fn answer(&self, map: &Map, tiles: &[TileWays], tile: usize, numbering: &Numbering) -> Vec<u8> {
         let ways = &tiles[tile];
         let mut writer = Writer::new();
@@ -374,7 +382,7 @@ impl Gathered {
     }
 }
 
-/// The tile and the place on its rim where a node's water goes on.
+/// Returns the tile, and the place on its rim, where a node's water flows on; `None` if it does not leave the tile.
 fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
     let (place, direction) = node.exit?;
     let window = map.tiling.window(tile);
@@ -383,26 +391,28 @@ fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
     map.tiling.across_border([start[0] + i, start[1] + j], direction)
 }
 
-/// What a tile is told, read.
+/// A decoded answer for a tile.
 pub(super) struct Told {
-    /// For each node of the tile the number of its basin.
+    /// For each node of the tile, the number of its basin.
     pub(super) numbers: Vec<u32>,
-    /// For each node whether the cell on which its water comes to another tile is above the sea.
+    /// For each node, true if the cell of another tile to which its water flows is above the sea.
     pub(super) onward: Vec<bool>,
-    /// For each cell of the rim what comes from other tiles.
+    /// For each cell of the rim, the number of cells that drain to it from other tiles.
     pub(super) inflows: Vec<u64>,
-    /// For each cell of the rim the neighbours on other tiles from which a stream comes.
+    /// For each cell of the rim, a bit for each neighbour on another tile from which a stream flows in.
     pub(super) streams: Vec<u8>,
 }
 
 impl Told {
+    /// Decodes the answer for a tile. Basins that begin in the tile are numbered here, in the order of their first
+    /// cells.
     pub(super) fn read(tile: usize, ways: &Ways, answer: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(ANSWER, tile, answer)?;
         let (size, nodes) = (ways.window.size(), ways.nodes.len());
         let mut told =
             Self { numbers: vec![0; nodes], onward: vec![false; nodes], inflows: Vec::new(), streams: Vec::new() };
         let mut counter = Counter::read(size, &mut reader)?;
-        // The basins that begin in the tile, by their first cells.
+        // The basins that begin in the tile, keyed by their first cells.
         let mut begin: Vec<(u32, usize)> = Vec::new();
         for node in 0..nodes {
             let first = ways.firsts[node];

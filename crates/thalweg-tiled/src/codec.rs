@@ -1,11 +1,11 @@
-//! Bytes that go between passes: whole numbers, each in as few bytes as it needs.
+//! Encoding of messages between passes: integers with a variable number of bytes.
 
 use thalweg_core::{Error, Result};
 
-/// Stands before all else: bytes of another version are refused.
+/// Version of the encoding, stored first. Other versions are rejected.
 const VERSION: u8 = 1;
 
-/// Puts numbers one after another.
+/// Encodes numbers one after another.
 pub(super) struct Writer {
     bytes: Vec<u8>,
     before: i64,
@@ -16,7 +16,7 @@ impl Writer {
         Self { bytes: vec![VERSION], before: 0 }
     }
 
-    /// For bytes within others, which bear no version.
+    /// Creates a writer for bytes inside other messages, which contain no version.
     pub(super) fn bare() -> Self {
         Self { bytes: Vec::new(), before: 0 }
     }
@@ -37,12 +37,13 @@ impl Writer {
         put_number(&mut self.bytes, value);
     }
 
-    /// The next [near](Self::near) number is near this one.
+    /// Sets the reference for the next [near](Self::near) number.
     pub(super) fn near_to(&mut self, value: i64) {
         self.before = value;
     }
 
-    /// A number that is often near the last one written so; small differences of either sign are short.
+    /// Writes a number as the difference from the previous one written by this method. Small differences of either
+    /// sign are short.
     pub(super) fn near(&mut self, value: i64) {
         let step = value.wrapping_sub(self.before);
         self.number((step << 1 ^ step >> 63) as u64);
@@ -59,7 +60,7 @@ impl Writer {
     }
 }
 
-/// Seven bits a byte, the lowest first; the eighth says that more follow.
+/// Writes seven bits per byte, lowest first; the eighth bit of a byte is set if more bytes follow (LEB128).
 pub(super) fn put_number(bytes: &mut Vec<u8>, value: u64) {
     let mut rest = value;
     while rest >= 0x80 {
@@ -69,7 +70,7 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, value: u64) {
     bytes.push(rest as u8);
 }
 
-/// Takes the numbers back. Whatever the bytes are, it returns an error and never panics.
+/// Decodes numbers. For any bytes, it returns an error rather than panic.
 pub(super) struct Reader<'a> {
     what: &'static str,
     tile: usize,
@@ -78,7 +79,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `what` the bytes are, and of which tile, for messages.
+    /// Creates a reader and checks the version. `what` describes the bytes, and `tile` is their tile, for error
+    /// messages.
     pub(super) fn new(what: &'static str, tile: usize, bytes: &'a [u8]) -> Result<Self> {
         let mut reader = Self::bare(what, tile, bytes);
         match reader.byte()? {
@@ -87,12 +89,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Of bytes within others, which bear no version.
+    /// Creates a reader for bytes inside other messages, which contain no version.
     pub(super) fn bare(what: &'static str, tile: usize, bytes: &'a [u8]) -> Self {
         Self { what, tile, bytes, before: 0 }
     }
 
-    /// As [`Writer::near_to`].
+    /// Sets the reference for the next near number, as [`Writer::near_to`] does.
     pub(super) fn near_to(&mut self, value: i64) {
         self.before = value;
     }
@@ -111,6 +113,7 @@ impl<'a> Reader<'a> {
         Ok(here)
     }
 
+    /// Reads a number written by [`put_number`].
     pub(super) fn number(&mut self) -> Result<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -138,30 +141,31 @@ impl<'a> Reader<'a> {
         (self.byte()? != 0).then(|| self.number()).transpose()
     }
 
-    /// A number below `end`.
+    /// Reads a number below `end`.
     pub(super) fn below(&mut self, end: usize) -> Result<usize> {
         let value = self.number()?;
         usize::try_from(value).ok().filter(|value| *value < end).ok_or_else(|| self.damaged())
     }
 
-    /// How many things follow, each of a byte at least.
+    /// Reads the number of items that follow, each of at least one byte. This bounds the memory that damaged bytes
+    /// can request.
     pub(super) fn count(&mut self) -> Result<usize> {
         let end = self.bytes.len() + 1;
         self.below(end)
     }
 
-    /// Bytes that were not taken yet.
+    /// Returns the number of bytes that are not read yet.
     pub(super) fn left(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Nothing may follow.
+    /// Checks that no bytes follow.
     pub(super) fn end(&self) -> Result<()> {
         if self.bytes.is_empty() { Ok(()) } else { Err(self.damaged()) }
     }
 }
 
-/// What is said of bytes that no tile made.
+/// Returns the error for bytes that no tile can have produced.
 pub(super) fn damaged(what: &str, tile: usize) -> Error {
     let name = format!("{what} of tile {tile}");
     Error::value(name, "damaged bytes", "the bytes that this step's tiles or the one before made")

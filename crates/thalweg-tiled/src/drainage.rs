@@ -1,4 +1,4 @@
-//! The passes from an elevation model to all that a [`Survey`](thalweg_export::survey::Survey) holds.
+//! The passes that compute everything in a [`Survey`](thalweg_export::survey::Survey) from an elevation model.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use thalweg_core::{Cell, Edge, Error, Grid, Result};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_flow::streams;
 
-/// Returns the passes that drain a map of `grid` in tiles of `side` cells, with the threshold and outlets of `options`.
-/// `grid` is the whole map; it may have more cells than one that [`Grid::new`] makes.
+/// Returns the passes that drain a map of `grid` in tiles of `side` cells, with the threshold and outlets of
+/// `options`. `grid` is the whole map; it may have more cells than one that [`Grid::new`] creates.
 ///
-/// They read [`TileLayer::Height`](crate::TileLayer::Height) and make all other [layers](crate::TileLayer::ALL), of the
-/// same bits as [`Survey::of`](thalweg_export::survey::Survey::of). Memory beside a tile's layers is what
-/// [`TilePass::solve_bytes`] tells: some bytes for each cell on the rims of tiles, and for each stream.
+/// The passes read [`TileLayer::Height`](crate::TileLayer::Height) and write all other
+/// [layers](crate::TileLayer::ALL), with the same bits as [`Survey::of`](thalweg_export::survey::Survey::of). The
+/// memory in addition to a tile's layers is given by [`TilePass::solve_bytes`]: some bytes for each cell on the rims
+/// of tiles, and for each stream.
 ///
 /// # Errors
-/// A map without cells, a cell size that is not 0.001 to 100 000 m, looped edges (a tile has no neighbour across a
-/// seam), a side that is not 1 to [`TileGrid::MAX_TILE_SIZE`], an outlet outside, options out of range, and channels to
-/// be breached, which need the whole.
+/// Returns an error if the map has no cells, if the cell size is not 0.001 to 100 000 m, if edges are looped (a tile
+/// has no neighbour across a seam), if the side is not 1 to [`TileGrid::MAX_TILE_SIZE`], if an outlet is outside the
+/// map, if options are out of range, or if breaching is requested, which needs the whole map.
 pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Box<dyn TilePass>>> {
     let tiling = TileGrid::new(grid.size, side)?;
     if !(1e-3..=1e5).contains(&grid.cell) {

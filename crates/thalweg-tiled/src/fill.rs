@@ -1,7 +1,9 @@
-//! Depressions filled: where a tile's hollows spill to its rim, and how high water stands there in the whole map.
+//! Depression filling over tiles: the levels at which a tile's depressions spill to its rim, and the water levels there
+//! in the whole map.
 //!
-//! After Barnes (2016, doi:10.1016/j.cageo.2016.07.001). He labels watersheds by priority-flood; here a tile's graph of pits and passes
-//! ([`Pits`]) is cut down to the basins that reach its rim, with the least level that joins any two of them.
+//! The method follows Barnes (2016, doi:10.1016/j.cageo.2016.07.001). The paper labels watersheds by priority-flood;
+//! here a tile's graph of pits and passes ([`Pits`]) is reduced to the basins that reach its rim, with the lowest
+//! level that connects any two of them.
 
 use rayon::prelude::*;
 
@@ -21,31 +23,34 @@ const SUMMARY: &str = "summary of spills";
 const ANSWER: &str = "answer of spills";
 const FILLED: &str = "summary of filling";
 
-/// Where the hollows of tiles spill.
+/// The pass that finds where the depressions of tiles spill.
 pub(super) struct Spills(pub(super) SharedMap);
 
-/// The hollows filled.
+/// The pass that fills the depressions.
 pub(super) struct Fill(pub(super) SharedMap);
 
-/// A tile's pits, as both passes find them.
+/// A tile's pits, as both passes compute them.
 struct TilePits {
     own: MapPart,
     parts: Field<Part>,
     pits: Pits,
-    /// The basins that the rim is in, by the order in which the rim meets them; the stand-in's after them.
+    /// The basins that contain rim cells, in the order in which the rim meets them, followed by the basin of the
+    /// tile's lowest cell.
     kept: Vec<u32>,
-    /// For each cell of the rim its number in `kept`, from 1; 0 outside.
+    /// For each cell of the rim, its number in `kept`, from 1; 0 for the outside.
     rim: Vec<u32>,
-    /// The tile's lowest cell, if nothing in the tile lets water out.
+    /// The tile's lowest cell, if water leaves the land nowhere in the tile.
     lowest: Option<usize>,
 }
 
 impl TilePits {
+    /// Computes a tile's pits from its elevation layer, the next of `inputs`, which must have a halo of one cell.
     fn find(map: &SharedMap, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
         map.tiling.check(tile)?;
         let (around, window) = (map.tiling.window_with_halo(tile, 1), map.tiling.window(tile));
         let wide = map.part(around, Inputs::new(inputs).heights(TileLayer::Height, around)?, None)?;
         wide.check_outlets()?;
+        // The roles of the tile's cells depend on missing data next to the tile, so they are computed with the halo.
         let (parts, _) = wide.land().ways_out();
         let inner = wide.inner(window);
         let parts = parts.window(inner);
@@ -72,10 +77,11 @@ impl TilePits {
         Ok(Self { own, parts, pits, kept, rim, lowest })
     }
 
-    /// The least levels that join the kept basins with one another and the outside: a forest.
+    /// Returns the lowest levels that connect the kept basins with each other and the outside, as a forest.
     ///
-    /// Kruskal's algorithm (1956): passes are taken in rising order. Each tree of basins has one kept basin that stands for it; where
-    /// two trees that both have one meet, these are joined.
+    /// This is Kruskal's algorithm (1956): passes are processed in ascending order of level. Each tree of basins has
+    /// at most one kept basin that represents it. Where two trees that both have one meet, these are connected in the
+    /// forest.
     fn forest(&self) -> Vec<Pass> {
         const NONE: u32 = u32::MAX;
         let mut passes: Vec<Pass> = self.pits.passes.iter().flatten().copied().collect();
@@ -127,7 +133,8 @@ impl TilePass for Spills {
         let (start, size) = (found.own.window.start, found.own.window.size());
         for (Cell { row: i, col: j }, number) in Rim(size).cells().zip(&found.rim) {
             writer.number((*number).into());
-            // What lies beside no data is outside already: no height of such a cell is asked for.
+            // Cells next to missing data belong to the outside already, so the height of a cell without data is never
+            // needed.
             if found.parts[(i, j)] != Part::Void {
                 writer.near(land.ground[(i, j)].0.into());
             } else {
@@ -164,6 +171,7 @@ impl TilePass for Spills {
                 format!("at most {}; larger tiles have fewer", u32::MAX),
             ));
         }
+        // If no tile has an outlet, the lowest cell of the whole map is the only one, as in `Land::parts`.
         let lowest = tiles.iter().map(|tile| tile.lowest).collect::<Option<Vec<_>>>();
         let lowest = lowest
             .and_then(|lowest| lowest.into_iter().enumerate().min_by_key(|(_, low)| (low.height, low.lot, low.index)));
@@ -185,8 +193,9 @@ impl TilePass for Spills {
     }
 
     fn solve_bytes(&self) -> u64 {
-        // To a cell of a rim: its basin and height; a basin of its own at the most, of which there is a pass of the forest; three passes
-        // over the border of every second one; then rounds over basins, each of half as many as the one before.
+        // Bytes per rim cell: its basin and height; at most one own basin, with a pass of the forest; three passes
+        // over the border for every second cell; then the rounds over basins, each with half as many as the one
+        // before.
         const CELL: u64 = 8;
         const PASSES: u64 = 12 + 12 + 18;
         const ROUNDS: u64 = 8 + 2 * 8 + 2 * 4 + 5;
@@ -194,18 +203,18 @@ impl TilePass for Spills {
     }
 }
 
-/// A tile's summary, read.
+/// A decoded summary of a tile.
 struct TileSpills {
-    /// The number in the whole of its first basin.
+    /// The global number of the tile's first basin.
     first: u64,
     count: usize,
     forest: Vec<Pass>,
-    /// For each cell of the rim its basin, from 1, or 0, and its height.
+    /// For each cell of the rim, its basin, from 1, or 0 for the outside, and its height.
     rim: Vec<(u32, i32)>,
     lowest: Option<Lowest>,
 }
 
-/// The lowest cell of a tile out of which no water finds.
+/// The lowest cell of a tile from which water cannot leave the land.
 #[derive(Clone, Copy)]
 struct Lowest {
     height: i32,
@@ -215,10 +224,11 @@ struct Lowest {
 }
 
 impl TileSpills {
+    /// Decodes the summary of a tile.
     fn read(tiling: &TileGrid, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
         let rim = Rim(tiling.window(tile).size()).len();
-        // The rim has a byte each for them.
+        // There is at most one basin per rim cell, plus that of the lowest cell.
         let count = reader.below(rim + 2)?;
         let basin = |reader: &mut Reader<'_>| Ok::<_, Error>(reader.below(count + 1)? as u32);
         let edges = reader.count()?;
@@ -240,13 +250,14 @@ impl TileSpills {
         Ok(Self { first: 0, count, forest, rim, lowest })
     }
 
-    /// The number in the whole of a basin.
+    /// Returns the global number of a basin.
     fn id(&self, basin: u32) -> u32 {
         if basin == 0 { OUTSIDE_BASIN } else { (self.first + u64::from(basin) - 1) as u32 }
     }
 }
 
-/// The passes within a tile, and those to the tiles east and south of it, each the lowest between its two basins.
+/// Returns the passes within a tile and those to the tiles east and south of it; for each pair of basins only the
+/// lowest.
 fn joins(tiling: &TileGrid, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
     let window = tiling.window(tile);
     let (start, size) = (window.start, window.size());
@@ -254,7 +265,7 @@ fn joins(tiling: &TileGrid, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
     let mut joins = Vec::new();
     for (Cell { row: i, col: j }, (basin, height)) in Rim(size).cells().zip(&own.rim) {
         let here = own.id(*basin);
-        // The other four neighbours have their passes to this cell.
+        // The other four neighbours add their passes to this cell.
         for direction in &D8::ALL[..4] {
             let neighbour = tiling.across_border([start[0] + i, start[1] + j], *direction);
             let Some((other, place)) = neighbour else { continue };
@@ -294,7 +305,7 @@ impl TilePass for Fill {
         let to_outside = to_outside.collect::<Result<Vec<_>>>()?;
         reader.end()?;
         pits.passes.push(to_outside);
-        // Cells without data keep what stands for that.
+        // Cells without data keep the value that stands for missing data.
         let filled = pits.fill(&own.land()).into_vec().into_iter().map(|height| height.0).collect();
         Ok(TileOutput { layers: vec![Samples::I32(filled)], summary: only(stand_in) })
     }

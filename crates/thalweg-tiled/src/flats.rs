@@ -1,8 +1,9 @@
-//! Directions: steepest descent, and over flats however many tiles these cross.
+//! Flow directions: steepest descent, and routing across flats that may extend over any number of tiles.
 //!
-//! A flat within a tile is crossed there ([`flow::flats`](thalweg_flow::flats)). One that goes on in another tile is led by distances from
-//! its outlets and from higher ground that are those of the whole flat: its cells go into the summary, and distances are searched for
-//! tile by tile, nearest first, only where those on a border have become less.
+//! A flat within a tile is processed there ([`flow::flats`](thalweg_flow::flats)). A flat that extends into another
+//! tile is routed by its cells' distances from its outlets and from higher ground, measured over the whole flat. Its
+//! cells are part of the summary. Distances are computed tile by tile, nearest first, and a tile is only searched
+//! again if distances on its border have decreased.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,28 +25,32 @@ const FILLED: &str = "answer of filling";
 const SUMMARY: &str = "summary of flats";
 const ANSWER: &str = "answer of flats";
 
-/// The flats that go on from tile to tile.
+/// The pass that finds the flats that extend over several tiles.
 pub(super) struct Flats(pub(super) SharedMap);
 
-/// Where every cell drains to.
+/// The pass that computes the receiver of every cell.
 pub(super) struct Lead(pub(super) SharedMap);
 
-/// Cells round a tile that tell all of its flats: what drains beside it shows by the cells beside that.
+/// Halo needed to resolve a tile's flats: one cell for the neighbour, and one more to see whether that neighbour
+/// drains.
 const REACH: usize = 2;
 
-/// What no search over flats takes up: a cell of one that goes on, or of another tile.
+/// Code of cells that the routing of flats within the tile ignores: cells of flats that extend beyond it, and flat
+/// cells of other tiles.
 const KEPT: u8 = 251;
 
-/// A tile with its descents, and its flats that go on.
+/// A tile with its steepest descents, and its flats that extend beyond it.
 struct TileFlats {
     wide: MapPart,
     directions: Directions,
-    /// Where the tile's own cells lie in `wide`.
+    /// The window of the tile's own cells within `wide`.
     own: CellRect,
     classes: Classes,
 }
 
 impl TileFlats {
+    /// Computes a tile's descents and its flats that extend beyond it, from the filled surface with a halo of
+    /// [`REACH`] cells.
     fn find(map: &Map, tile: usize, inputs: Vec<Samples>, stand_in: Option<u64>) -> Result<Self> {
         map.tiling.check(tile)?;
         let around = map.tiling.window_with_halo(tile, REACH);
@@ -59,7 +64,7 @@ impl TileFlats {
         Ok(Self { wide, directions, own, classes })
     }
 
-    /// Index in the wide window of a cell of the classes.
+    /// Returns the index in the wide window of a cell of the classes.
     fn wide_index(&self, k: u32) -> usize {
         let cols = self.own.size()[1] + 2;
         let (i, j) = (k as usize / cols, k as usize % cols);
@@ -67,7 +72,8 @@ impl TileFlats {
     }
 }
 
-/// Finds the tile's flats that go on beyond it, and keeps them, and all that is not the tile's, from being crossed.
+/// Finds the tile's flats that extend beyond it. Marks these, and all flat cells outside the tile, so that they are
+/// not routed locally.
 fn classes(wide: &MapPart, directions: &mut Directions, own: CellRect) -> Classes {
     let land = wide.land();
     let heights = land.ground.as_slice();
@@ -81,7 +87,7 @@ fn classes(wide: &MapPart, directions: &mut Directions, own: CellRect) -> Classe
         let near = D8::OFFSETS.map(|[di, dj]| [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)]);
         near.into_iter().filter(move |[i, j]| *i < size[0] && *j < size[1])
     };
-    // From the cells round the tile inward.
+    // Start from the cells around the tile and continue inward.
     let mut found: Vec<[usize; 2]> = Vec::new();
     for at in Classes::ring(own.size()) {
         let [i, j] = [0, 1].map(|axis| (first[axis] as isize + at[axis]) as usize);
@@ -154,7 +160,7 @@ impl TilePass for Flats {
             Ok(if classes.is_empty() { Vec::new() } else { flats.on_rim(&classes) })
         });
         let rims = rims.collect::<Result<Vec<_>>>()?;
-        // An outlet is no step away from itself, higher ground one.
+        // The distance of an outlet cell is 0; that of a cell next to higher ground is 1.
         let outlet = flats.distances(&rims, DRAINS, 0)?;
         let higher = flats.distances(&rims, HIGHER, 1)?;
         let tiles = (0..tiling.count()).into_par_iter();
@@ -167,7 +173,7 @@ impl TilePass for Flats {
                 let near = classes.beyond();
                 let values = |steps: &[Vec<u32>]| -> Vec<u32> { flats.steps(tile, &classes, &near, steps) };
                 for steps in values(&outlet).into_iter().chain(values(&higher)) {
-                    // Not reached is −1.
+                    // −1 stands for a cell that was not reached.
                     writer.near(if steps == FAR { -1 } else { steps.into() });
                 }
             }
@@ -177,18 +183,21 @@ impl TilePass for Flats {
     }
 
     fn solve_bytes(&self) -> u64 {
-        // To a cell of a rim: whether it is on a flat, its steps twice, and these twice as bytes; for each tile its turn.
+        // Bytes per rim cell: whether it is on a flat, its two distances, and these again as bytes; for each tile its
+        // queue entry.
         3 * messages(&self.0.tiling) + (1 + 2 * 4 + 2 * 5) * self.0.tiling.rims()
     }
 }
 
-/// The flats that tiles share. A tile's are read again whenever it is searched: none is held meanwhile.
+/// The flats that tiles share. A tile's classes are read again whenever it is searched, so that none are held in
+/// memory meanwhile.
 struct SharedFlats<'a> {
     tiling: TileGrid,
     summaries: &'a dyn Summaries,
 }
 
 impl SharedFlats<'_> {
+    /// Decodes the classes of a tile from its summary.
     fn classes(&self, tile: usize) -> Result<Classes> {
         let summary = self.summaries.read(tile)?;
         let mut reader = Reader::new(SUMMARY, tile, &summary)?;
@@ -198,13 +207,14 @@ impl SharedFlats<'_> {
         Ok(classes)
     }
 
-    /// Which cells of the rim are of flats that go on.
+    /// Returns true for each cell of the rim that belongs to a flat extending beyond the tile.
     fn on_rim(&self, classes: &Classes) -> Vec<bool> {
         let is_flat = |Cell { row: i, col: j }: Cell| classes.cells[classes.at(i as isize, j as isize)] & FLAT != 0;
         Rim(classes.size).cells().map(is_flat).collect()
     }
 
-    /// The tile that holds a cell of a tile's ring, and the cell's place on that tile's rim.
+    /// Returns the tile that contains a cell next to a tile, and the cell's place on that tile's rim; `None` if there
+    /// is none.
     fn place(&self, tile: usize, at: Cell<isize>) -> Option<(usize, usize)> {
         let start = self.tiling.window(tile).start;
         let cell = Cell::from_axes(|axis| start[axis].wrapping_add_signed(at[axis]));
@@ -216,7 +226,7 @@ impl SharedFlats<'_> {
         Some((tile, place?))
     }
 
-    /// Marks the cells round a tile that are of flats that go on.
+    /// Marks the cells around a tile that belong to flats extending over several tiles.
     fn beyond(&self, tile: usize, classes: &mut Classes, rims: &[Vec<bool>]) {
         for at in Classes::ring(classes.size) {
             let flat =
@@ -228,7 +238,7 @@ impl SharedFlats<'_> {
         }
     }
 
-    /// The steps of cells round a tile.
+    /// Returns the distances of cells around a tile.
     fn steps(&self, tile: usize, classes: &Classes, near: &[u32], steps: &[Vec<u32>]) -> Vec<u32> {
         let cols = classes.size[1] + 2;
         let of = |k: &u32| {
@@ -238,10 +248,11 @@ impl SharedFlats<'_> {
         near.iter().map(of).collect()
     }
 
-    /// For each cell of each rim on a flat its steps from the cells of a class.
+    /// Computes, for each rim cell on a flat, its distance in steps from the cells of a class.
     ///
-    /// A tile is searched when a neighbour's steps can lessen its own; of those that wait, the one with the least first. So a wave runs
-    /// over a flat, and few tiles are searched twice. What comes of it is the same for any order.
+    /// A tile is searched when a neighbour's distances can decrease its own; among the waiting tiles, the one with
+    /// the least distance comes first. A wave therefore advances over each flat, and few tiles are searched twice.
+    /// The result does not depend on the order.
     fn distances(&self, rims: &[Vec<bool>], class: u8, first: u32) -> Result<Vec<Vec<u32>>> {
         let mut steps: Vec<Vec<u32>> = rims.iter().map(|rim| vec![FAR; rim.len()]).collect();
         let mut waits: Vec<u32> = rims.iter().map(|rim| if rim.is_empty() { FAR } else { first }).collect();
@@ -253,7 +264,7 @@ impl SharedFlats<'_> {
             while batch.len() < threads
                 && let Some(Reverse((least, tile))) = heap.pop()
             {
-                // What waits with more has been put in again with less.
+                // Skip outdated entries: a tile whose distance has decreased since was queued again.
                 if waits[tile] == least && !batch.contains(&tile) {
                     batch.push(tile);
                 }
@@ -284,7 +295,7 @@ impl SharedFlats<'_> {
         Ok(steps)
     }
 
-    /// The places on other rims beside one.
+    /// Returns the adjacent places on the rims of other tiles.
     fn across(&self, tile: usize, place: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let window = self.tiling.window(tile);
         let (start, size) = (window.start, window.size());
@@ -294,7 +305,7 @@ impl SharedFlats<'_> {
             .filter_map(move |direction| self.tiling.across_border([start[0] + i, start[1] + j], direction))
     }
 
-    /// The steps of a tile's rim by what is known of its neighbours'.
+    /// Computes the distances of a tile's rim cells from the known distances of its neighbours.
     fn search(&self, tile: usize, rims: &[Vec<bool>], known: &[Vec<u32>], class: u8, first: u32) -> Result<Vec<u32>> {
         let mut classes = self.classes(tile)?;
         self.beyond(tile, &mut classes, rims);
@@ -307,7 +318,7 @@ impl SharedFlats<'_> {
     }
 }
 
-/// Refuses a flat on which a cell may be more steps away than 32 bits count: it would seem not to be reached.
+/// Returns an error if distances on a flat may exceed 32 bits, because such a cell would seem not to be reached.
 fn check_steps(beyond: &[(u32, u32)], cells: usize) -> Result<()> {
     let most = beyond.iter().map(|(_, steps)| *steps).filter(|steps| *steps != FAR).max().unwrap_or(0);
     let steps = u64::from(most) + cells as u64;
@@ -356,7 +367,7 @@ impl TilePass for Lead {
     }
 }
 
-/// Leads the flats that go on, of which the steps beyond the tile are known.
+/// Routes the flats that extend beyond the tile, given the distances of the cells around it.
 fn lead(found: &TileFlats, directions: &mut Directions, outlet: &[(u32, u32)], higher: &[(u32, u32)]) {
     let classes = &found.classes;
     let outlets = classes.measure(DRAINS, 0, outlet);
@@ -366,7 +377,7 @@ fn lead(found: &TileFlats, directions: &mut Directions, outlet: &[(u32, u32)], h
     for (k, class) in classes.cells.iter().enumerate() {
         if class & FLAT != 0 {
             let at = found.wide_index(k as u32);
-            // Without a way out, water stays.
+            // On a flat without an outlet, water stays.
             directions[at] = if outlets[k] == FAR { PIT } else { code(outlets[k], heights[k]) };
             if outlets[k] != FAR {
                 cells.push(at as u32);

@@ -1,7 +1,8 @@
-//! Lakes over tiles, second: their numbers, figures and outlines.
+//! Lakes over tiles, second pass: their numbers, properties and outlines.
 //!
-//! A tile lists the lakes that begin in it, with the outlines of those that reach no rim. Outlines of others are put together by
-//! [`ShoreLines`] when it is their turn, a piece after another, so that no outline is held.
+//! A tile lists the lakes that begin in it, with the outlines of those that do not reach its rim. The outlines of all
+//! others are assembled by [`ShoreLines`] when it is their turn, one piece after another, so that no complete outline
+//! is held in memory.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use thalweg_io::Samples;
 const ANSWER: &str = "answer of lakes";
 const LISTED: &str = "list of lakes";
 
-/// The numbers of lakes.
+/// The pass that numbers lakes.
 pub(super) struct Number(pub(super) SharedMap);
 
 impl TilePass for Number {
@@ -56,7 +57,7 @@ impl TilePass for Number {
             let shared = lakes.shared[part];
             let number = if shared { Some(reader.near()?) } else { None };
             let begins = !shared || reader.byte()? != 0;
-            // What begins elsewhere is told there.
+            // A lake that begins in another tile is counted there.
             let own = if begins { Some(counter.take(lakes.local(map, water))) } else { None };
             let number = match (number.map(u32::try_from), own) {
                 (Some(Ok(number)), own) if own.is_none_or(|own| own == number) => number,
@@ -85,7 +86,7 @@ impl TilePass for Number {
         Ok(TileOutput { layers: vec![Samples::U32(lakes.numbers)], summary })
     }
 
-    /// Tells of the lakes in their order, a row of tiles after another.
+    /// Reports the lakes in ascending order of their numbers, one row of tiles after another.
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let map = &self.0;
         map.tiling.check_count(summaries.count())?;
@@ -121,7 +122,7 @@ impl TilePass for Number {
     }
 }
 
-/// Tells of a lake that a tile lists.
+/// Reports a lake that a tile lists.
 fn tell(
     map: &Map,
     tile: usize,
@@ -140,7 +141,7 @@ fn tell(
         shores.tell(id, found)?;
     } else {
         for line in 0..reader.count()? {
-            // The first goes round the lake, from the northern side of its first cell on.
+            // The first line goes round the lake, beginning at the northern side of its first cell.
             let start = match line {
                 0 => key(first, 0),
                 _ => key(index(map, &mut reader)?, reader.below(4)? as u8),
@@ -152,7 +153,7 @@ fn tell(
     reader.end()
 }
 
-/// A lake's figures as [`outline_lakes`](thalweg_render::products::lakes::outline_lakes) has them.
+/// Returns a lake's properties as [`outline_lakes`](thalweg_render::products::lakes::outline_lakes) computes them.
 fn outline(map: &Map, id: u32, water: Water) -> Lake {
     let area = map.grid.cell_area();
     let metres = water.volume as f64 / UNITS;
@@ -170,18 +171,19 @@ fn outline(map: &Map, id: u32, water: Water) -> Lake {
     }
 }
 
-/// The lines of a tile that end where they begin, by parts of lakes.
+/// The closed lines of a tile, grouped by parts of lakes.
 struct Loops {
-    /// Places in [`TileShores::loops`], those of a part together.
+    /// Indices in [`TileShores::loops`]; those of one part are consecutive.
     order: Vec<u32>,
-    /// How many were written.
+    /// The number of lines written so far.
     next: usize,
 }
 
 impl Loops {
+    /// Groups the closed lines of a tile.
     fn of(lakes: &TileLakes, shores: &TileShores) -> Self {
         let mut order: Vec<u32> = (0..shores.loops.len() as u32).collect();
-        // Stable: those of a part stay in their order. Those of parts that tiles share come last.
+        // The sort is stable, so lines of a part keep their order. Lines of parts that tiles share come last.
         order.sort_by_key(|n| {
             let part = part_of(lakes, &shores.loops[*n as usize]);
             (lakes.shared[part], part)
@@ -205,7 +207,7 @@ impl Loops {
         }
     }
 
-    /// Records of all others, by the `known` numbers of their lakes.
+    /// Returns records of all other lines, grouped by the numbers of their lakes in `known`.
     fn islands(self, map: &Map, lakes: &TileLakes, shores: &TileShores, known: &[u32]) -> Vec<(u32, Vec<u8>)> {
         let mut rest = self.order[self.next..].to_vec();
         rest.sort_unstable();
@@ -218,12 +220,12 @@ impl Loops {
     }
 }
 
-/// The part of a lake that a line goes round.
+/// Returns the part of a lake that a line encloses.
 fn part_of(lakes: &TileLakes, line: &Loop) -> usize {
     lakes.numbers[line.cell as usize] as usize - 1
 }
 
-/// Index in the map of the cell that a line begins at.
+/// Returns the map index of the cell at which a line begins.
 fn cell_of(map: &Map, lakes: &TileLakes, line: &Loop) -> u64 {
     let [i, j] = [line.cell as usize / lakes.own.size()[1], line.cell as usize % lakes.own.size()[1]];
     map.tiling.index([lakes.own.start[0] + i, lakes.own.start[1] + j])

@@ -1,10 +1,11 @@
-//! Lakes over tiles: standing water that is connected.
+//! Lakes over tiles, first pass: connected standing water.
 //!
-//! A lake that reaches no rim is only counted by this pass, and figures come of the [next](super::lake_numbers): memory
-//! is that of lakes that tiles share.
+//! This pass only counts a lake that does not reach its tile's rim; the [next pass](super::lake_numbers) reports its
+//! properties. Memory is therefore bounded by the lakes that tiles share.
 //!
-//! Where two cells that touch both lie under the filled surface, that is level over them: the higher would run into the lower. So lakes
-//! are what touches, and a tile need not ask for levels across its border.
+//! Where two adjacent cells are both below the filled surface, that surface is level over them, because otherwise the
+//! higher water would flow into the lower. Lakes are therefore connected sets of wet cells, and a tile need not
+//! compare levels across its border.
 
 use rayon::prelude::*;
 
@@ -21,25 +22,25 @@ use thalweg_io::Samples;
 
 const SUMMARY: &str = "summary of lakes";
 
-/// The lakes of tiles.
+/// The pass that finds the lakes of tiles.
 pub(super) struct Shores(pub(super) SharedMap);
 
-/// What is known of a lake, or of a tile's part of one.
+/// The properties of a lake, or of a tile's part of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Water {
-    /// Index in the map of its first cell, and closed lakes of the tile's row before it.
+    /// The map index of its first cell, and the number of closed lakes before it in the same row of the tile.
     pub(super) begin: Begin,
     pub(super) level: i32,
     pub(super) cells: u64,
-    /// Units of height × cells.
+    /// Volume in units of height × cells.
     pub(super) volume: u128,
     pub(super) deepest: u32,
-    /// Height and index in the map of the lowest dry cell beside it.
+    /// The height and map index of the lowest dry cell next to it.
     pub(super) shore: Option<(i32, u64)>,
 }
 
 impl Water {
-    /// Both as one.
+    /// Combines two parts of one lake.
     fn with(self, other: Self) -> Self {
         Self {
             begin: self.begin.min(other.begin),
@@ -55,8 +56,8 @@ impl Water {
     }
 }
 
-/// The parts of lakes in a tile, in the order of their first cells, and for each cell its part's place from 1 on. `ground` and `filled`
-/// are of the window `wide`, which holds the tile.
+/// Returns the parts of lakes in a tile, in the order of their first cells, and for each cell the number of its part
+/// from 1 on, or 0. `ground` and `filled` cover the window `wide`, which contains the tile.
 fn parts(map: &Map, wide: CellRect, own: CellRect, ground: &[i32], filled: &[i32]) -> (Vec<Water>, Vec<u32>) {
     let cols = wide.size()[1];
     let top = [0, 1].map(|axis| own.start[axis] - wide.start[axis]);
@@ -111,23 +112,24 @@ fn parts(map: &Map, wide: CellRect, own: CellRect, ground: &[i32], filled: &[i32
     (waters, numbers)
 }
 
-/// A tile's parts of lakes.
+/// The parts of lakes in a tile.
 pub(super) struct TileLakes {
-    /// In the order of their first cells.
+    /// The parts, in the order of their first cells.
     pub(super) waters: Vec<Water>,
-    /// For each of these whether it reaches the rim.
+    /// For each part, true if it reaches the rim.
     pub(super) shared: Vec<bool>,
-    /// For each cell its part's place from 1 on.
+    /// For each cell, the number of its part from 1 on; 0 on dry land.
     pub(super) numbers: Vec<u32>,
     pub(super) own: CellRect,
     wide: CellRect,
-    /// Over the wide window.
+    /// The ground over the wide window.
     ground: Vec<i32>,
+    /// The filled surface over the wide window.
     filled: Vec<i32>,
 }
 
 impl TileLakes {
-    /// Of a tile's inputs.
+    /// Finds the parts of lakes from a tile's input layers.
     pub(super) fn find(map: &Map, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
         map.tiling.check(tile)?;
         let (wide, own) = (map.tiling.window_with_halo(tile, 1), map.tiling.window(tile));
@@ -149,7 +151,7 @@ impl TileLakes {
         Ok(lakes)
     }
 
-    /// Depth of the water in each cell of the tile.
+    /// Returns the depth of the water in each cell of the tile.
     fn depths(&self) -> Vec<i32> {
         let cols = self.wide.size()[1];
         let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
@@ -160,7 +162,8 @@ impl TileLakes {
         (0..self.numbers.len()).map(depth).collect()
     }
 
-    /// Which cells of the tile and round it lakes cover; then the layers are not needed any more.
+    /// Returns which cells of the tile and around it are covered by lakes, and frees the layers, which are not needed
+    /// any more.
     pub(super) fn take_wet(&mut self) -> Wet {
         let (ground, filled) = (std::mem::take(&mut self.ground), std::mem::take(&mut self.filled));
         let [rows, cols] = self.wide.size();
@@ -171,26 +174,26 @@ impl TileLakes {
         })
     }
 
-    /// Index in the tile of a part's first cell.
+    /// Returns the tile index of a part's first cell.
     pub(super) fn local(&self, map: &Map, water: &Water) -> u32 {
         let Cell { row: i, col: j } = map.tiling.cell(water.begin.first);
         ((i - self.own.start[0]) * self.own.size()[1] + j - self.own.start[1]) as u32
     }
 
-    /// The parts that reach no rim.
+    /// Returns the parts that do not reach the rim.
     fn closed(&self, map: &Map) -> Closed {
         let closed = self.waters.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
         Closed::new(self.own.size(), closed.map(|(water, _)| self.local(map, water)).collect())
     }
 }
 
-/// Whether a lake covers a cell.
+/// Returns true if a lake covers a cell.
 fn is_wet(ground: &[i32], filled: &[i32], k: usize) -> bool {
     filled[k] > ground[k] && ground[k] != NO_HEIGHT
 }
 
 impl Water {
-    /// Everything but where it begins.
+    /// Writes everything except where the part begins.
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.number((self.level as u32).into());
         writer.number(self.cells);
@@ -201,6 +204,7 @@ impl Water {
         self.shore.into_iter().for_each(|shore| writer.near(shore.1 as i64));
     }
 
+    /// Reads what [`write`](Self::write) wrote; `begin` is where the part begins.
     pub(super) fn read(map: &Map, begin: Begin, reader: &mut Reader<'_>) -> Result<Self> {
         let height =
             |reader: &Reader<'_>, bits: u64| u32::try_from(bits).map(|bits| bits as i32).map_err(|_| reader.damaged());
@@ -217,7 +221,7 @@ impl Water {
     }
 }
 
-/// The layers that both passes over lakes read. The halo shows where the tile's lakes overflow.
+/// Returns the layers that both passes over lakes read. The halo shows where the tile's lakes overflow.
 pub(super) fn reads() -> Vec<LayerRead> {
     vec![TileLayer::Height.with_halo(1), TileLayer::Filled.with_halo(1)]
 }
@@ -239,7 +243,7 @@ impl TilePass for Shores {
         let lakes = TileLakes::find(&self.0, tile, layers)?;
         let mut writer = Writer::new();
         lakes.closed(&self.0).write(&mut writer);
-        // Places among those that are shared, from 1 on.
+        // Numbers among the shared parts, from 1 on.
         let mut places = vec![0u32; lakes.waters.len()];
         let shared = || (0..places.len()).filter(|part| lakes.shared[*part]);
         writer.number(shared().count() as u64);
@@ -275,13 +279,14 @@ impl TilePass for Shores {
                 format!("fewer than {}: numbers have 32 bits", u32::MAX),
             ));
         }
+        // Connect the parts that touch across tile borders (union–find).
         let mut up: Vec<u32> = (0..count as u32).collect();
         for (tile, parts) in tiles.iter().enumerate() {
             let window = map.tiling.window(tile);
             let (start, size) = (window.start, window.size());
             for (Cell { row: i, col: j }, number) in Rim(size).cells().zip(&parts.rim) {
                 let Some(here) = parts.id(*number) else { continue };
-                // The other four neighbours are joined with this cell from their side.
+                // The other four neighbours are connected with this cell from their side.
                 for direction in &D8::ALL[..4] {
                     let there = map.tiling.across_border([start[0] + i, start[1] + j], *direction);
                     if let Some(there) = there.and_then(|(other, place)| tiles[other].id(tiles[other].rim[place])) {
@@ -298,6 +303,7 @@ impl TilePass for Shores {
                 waters[root] = waters[root].with(waters[id]);
             }
         }
+        // Number the lakes in the order of their first cells.
         let mut roots: Vec<(Begin, u32)> =
             (0..count).filter(|id| up[*id] as usize == *id).map(|root| (waters[root].begin, root as u32)).collect();
         roots.par_sort_unstable();
@@ -314,7 +320,7 @@ impl TilePass for Shores {
             for id in parts.start..parts.start + parts.count {
                 let root = top(&mut up, id as u32) as usize;
                 writer.near(numbers[root].into());
-                // The tile in which a lake begins tells of it.
+                // The tile in which a lake begins reports it.
                 let begins = begins[id] == waters[root].begin;
                 writer.byte(u8::from(begins));
                 if begins {
@@ -327,15 +333,15 @@ impl TilePass for Shores {
     }
 
     fn solve_bytes(&self) -> u64 {
-        // Lakes that touch are one, so that to two cells of a rim there is one at the most. To each: what is known of it, where its part
-        // begins, the one above, its root twice, its numbers, and what is told of it.
+        // Lakes that touch are one, so there is at most one lake per two rim cells. Bytes per lake: its properties,
+        // where its part begins, its parent, its root twice, its numbers, and its part of an answer.
         const LAKE: u64 = size_of::<Water>() as u64 + 16 + 4 + 24 + 16 + 4 + 4 + 60;
         let rims = self.0.tiling.rims();
         3 * messages(&self.0.tiling) + LAKE * rims.div_ceil(2) + (4 + 2 + 2) * rims
     }
 }
 
-/// The root of a tree; paths are halved on the way.
+/// Returns the root of a tree, halving the path on the way.
 fn top(up: &mut [u32], from: u32) -> u32 {
     let mut at = from;
     while up[at as usize] != at {
@@ -345,17 +351,17 @@ fn top(up: &mut [u32], from: u32) -> u32 {
     at
 }
 
-/// A tile's summary, read.
+/// A decoded summary of a tile.
 struct TileRim {
-    /// The number in the whole of its first part that is shared, and how many there are.
+    /// The global number of the first shared part, and the number of shared parts.
     start: usize,
     count: usize,
-    /// For each cell of the rim its part, from 1, or 0.
+    /// For each cell of the rim, its part, from 1, or 0.
     rim: Vec<u32>,
 }
 
 impl TileRim {
-    /// The parts are put to `waters`.
+    /// Reads a summary; its parts are appended to `waters`.
     fn read(
         map: &Map,
         tile: usize,
@@ -376,7 +382,7 @@ impl TileRim {
         Ok(Self { start, count, rim })
     }
 
-    /// The number in the whole of a part.
+    /// Returns the global number of a part; `None` for 0.
     fn id(&self, number: u32) -> Option<u32> {
         Some(self.start as u32 + number.checked_sub(1)?)
     }

@@ -1,4 +1,4 @@
-//! [`TileLayer`]: the layers that go from pass to pass, declared once.
+//! [`TileLayer`]: the layers exchanged between passes, with their properties.
 
 pub use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::terrain::height::UNITS;
@@ -9,35 +9,35 @@ use thalweg_models::models::drainage::BASIN;
 
 use crate::LayerRead;
 
-/// A layer of the drainage of a map.
+/// A layer of a map's drainage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TileLayer {
     /// Elevation of the ground, in units of 1/65 536 m.
     Height,
-    /// The ground with its depressions filled, in the same units.
+    /// Elevation with depressions filled, in the same units.
     Filled,
-    /// Where each cell drains to, as an ESRI code: 1 east, and doubled on clockwise to 128; 0 where water leaves.
+    /// Flow direction of each cell as an ESRI code: 1 east, doubling clockwise to 128; 0 where water leaves.
     Direction,
     /// Direction of steepest descent in radians, counter-clockwise from the east; −1 where water leaves.
     Angle,
-    /// Catchment of the cell in m², itself with it.
+    /// Drainage area of the cell in m², including itself.
     Area,
-    /// Number of the basin, from 1; 0 in the sea.
+    /// Number of the drainage basin, from 1; 0 in the sea.
     Basin,
-    /// Strahler's order of the stream in the cell, from 1; 0 where there is none.
+    /// Strahler order of the stream in the cell, from 1; 0 where there is no stream.
     Order,
-    /// Number of the lake over the cell, from 1; 0 on dry land.
+    /// Number of the lake that covers the cell, from 1; 0 on dry land.
     Lake,
-    /// Depth of the depression, full to its brim, in units of 1/65 536 m; 0 on dry land.
+    /// Depth of the depression below its spill level, in units of 1/65 536 m; 0 on dry land.
     Depth,
 }
 
-/// What is declared of a layer: name, type of its samples, the value where there is nothing, unit, meaning.
+/// The properties of a layer: name, sample type, fill value, unit and description.
 type Declared = (&'static str, SampleType, f64, &'static str, &'static str);
 
 impl TileLayer {
-    /// All of them, what is read first before what is made of it.
+    /// All layers, in an order in which inputs come before what is computed from them.
     pub const ALL: [Self; 9] = [
         Self::Height,
         Self::Filled,
@@ -50,6 +50,7 @@ impl TileLayer {
         Self::Depth,
     ];
 
+    /// Returns the properties of the layer.
     const fn declared(self) -> Declared {
         use SampleType::{F32, F64, I32, U8, U32};
         const HEIGHT: &str = "m";
@@ -79,7 +80,7 @@ impl TileLayer {
         }
     }
 
-    /// The layer of this name.
+    /// Returns the layer of this name.
     ///
     /// # Errors
     /// Returns an error if there is none.
@@ -88,42 +89,43 @@ impl TileLayer {
         found.ok_or_else(|| Error::unknown("layer", name, Self::ALL.map(Self::name)))
     }
 
-    /// Declares that a pass reads the layer with so many cells around the tile.
+    /// Declares that a pass reads the layer with a halo of this many cells around the tile.
     pub(super) fn with_halo(self, halo: usize) -> LayerRead {
         LayerRead { layer: self.name().into(), halo }
     }
 
-    /// Its name.
+    /// Returns the name of the layer.
     pub fn name(self) -> &'static str {
         self.declared().0
     }
 
-    /// The type of its samples.
+    /// Returns the type of its samples.
     pub fn kind(self) -> SampleType {
         self.declared().1
     }
 
-    /// The sample where there is no data, or nothing to tell.
+    /// Returns the sample value for missing data, or for nothing to report.
     pub fn fill(self) -> f64 {
         self.declared().2
     }
 
-    /// Whether that stands for no data, and not for a number as any other: no lake, a depth of 0.
+    /// Returns true if the fill value stands for missing data. For some layers it is an ordinary value instead: no
+    /// lake, a depth of 0.
     pub fn fill_is_nodata(self) -> bool {
         !matches!(self, Self::Order | Self::Lake | Self::Depth)
     }
 
-    /// The unit of its values, samples times [`TileLayer::scale`]; `1` for pure numbers.
+    /// Returns the unit of its values, which are samples times [`TileLayer::scale`]; `1` for dimensionless numbers.
     pub fn unit(self) -> &'static str {
         self.declared().3
     }
 
-    /// Factor from sample to value; `None` where it is 1. Heights and depths are in fixed point.
+    /// Returns the factor from samples to values; `None` if it is 1. Heights and depths are in fixed point.
     pub fn scale(self) -> Option<f64> {
         matches!(self, Self::Height | Self::Filled | Self::Depth).then_some(1.0 / UNITS)
     }
 
-    /// What it means.
+    /// Returns a description of the layer.
     pub fn about(self) -> &'static str {
         self.declared().4
     }

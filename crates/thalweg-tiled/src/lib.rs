@@ -1,17 +1,19 @@
-//! Drainage tile by tile, equal to the bit to what [`flow`](thalweg_flow) works out over the whole: for models larger
-//! than memory.
+//! Drainage computed tile by tile, for elevation models larger than memory. The results equal those of
+//! [`flow`](thalweg_flow) on the whole map to the bit.
 //!
-//! The drainage is a list of passes ([`drainage::tile_passes`]). Each [`TilePass`] visits every tile alone, in any
-//! order or in parallel: it reads layers over the tile and a halo of a few cells, writes other layers over the tile,
-//! and returns a summary in bytes. When all tiles have been visited, the pass is solved: from all summaries it computes
-//! one answer for each tile, which the next pass is given. A driver, on one machine or many, moves layers tile by tile
-//! and small messages, and holds no whole map. [`memory::drain_in_memory`] is the simplest driver.
+//! The drainage is a list of passes ([`drainage::tile_passes`]). Each [`TilePass`] visits every tile separately, in
+//! any order or in parallel. It reads layers over the tile and a halo of a few cells, writes other layers over the
+//! tile, and returns a summary in bytes. When all tiles have been visited, the pass is solved: from all summaries it
+//! computes one answer for each tile, which the next pass receives. A driver, on one machine or many, moves layers
+//! tile by tile and small messages, and never holds a whole map. [`memory::drain_in_memory`] is the simplest driver.
 //!
-//! Memory is bounded by the rims of tiles: a pass is solved from what other tiles can ask of a tile, and summaries are
-//! read when they are needed ([`Summaries`]). [`TilePass::solve_bytes`] gives the bound before any work begins.
+//! Memory is bounded by the rims of tiles: solving a pass only involves what other tiles may need to know of a tile,
+//! and summaries are read when they are needed ([`Summaries`]). [`TilePass::solve_bytes`] gives the bound before any
+//! work begins.
 //!
-//! Nothing here is approximate. What reaches over tiles (levels of depressions, distances over flats, counts, basins,
-//! streams, lakes) goes through borders alone, and a summary holds all that others can ask of a tile.
+//! No result is approximate. Everything that extends over several tiles (levels of depressions, distances over flats,
+//! counts, basins, streams, lakes) is resolved through tile borders alone, and a summary contains everything that
+//! other tiles need.
 //!
 //! # Examples
 //! ```

@@ -1,4 +1,4 @@
-//! The plainest driver: all layers in memory. For small maps, and to try that tiles do not show.
+//! The simplest driver, with all layers in memory: for small maps, and to test that results do not depend on tiles.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,29 @@ use thalweg_export::survey::SurveyOptions;
 use thalweg_io::Samples;
 use thalweg_render::products::nested::NestedDepression;
 
-/// What comes of draining a map by tiles.
+/// The result of draining a map by tiles.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Drained {
     /// All layers, row-major over the map.
     pub layers: BTreeMap<TileLayer, Samples>,
-    /// Number of basins.
+    /// The number of basins.
     pub basins: u64,
     /// All streams, reach by reach.
     pub channels: ChannelNetwork,
-    /// All lakes, by their numbers from 1.
+    /// All lakes, in the order of their numbers from 1.
     pub lakes: Vec<Lake>,
-    /// All depressions; none if they were not asked for.
+    /// All depressions; empty if they were not requested.
     pub depressions: Vec<NestedDepression>,
 }
 
-/// Runs every pass of [`drainage::tile_passes`] on a terrain in tiles of `side` cells. Before each pass, `order` puts
-/// the numbers of the tiles in the order in which they are run. `progress` receives a report with the name of the pass
-/// before each tile, and one with the task `solve` before the pass is solved.
+/// Runs every pass of [`drainage::tile_passes`] on a terrain in tiles of `side` cells. Before each pass, `order`
+/// arranges the numbers of the tiles in the order in which they are run. `progress` receives a report with the name
+/// of the pass before each tile, and one with the task `solve` before the pass is solved.
 ///
 /// # Errors
-/// As [`drainage::tile_passes`]; an outlet without data; [`Error::Stopped`].
+/// Returns the errors of [`drainage::tile_passes`], an error if an outlet has no data, and [`Error::Stopped`] if
+/// `progress` stops the run.
 pub fn drain_in_memory(
     terrain: &Terrain,
     options: &SurveyOptions,
@@ -47,6 +48,7 @@ pub fn drain_in_memory(
     let heights = terrain.ground.as_slice().iter().enumerate();
     let heights = heights.map(|(k, height)| if void(k) { NO_HEIGHT } else { height.0 });
     drained.layers.insert(TileLayer::Height, Samples::I32(heights.collect()));
+    // Each pass receives the answers of the previous one; the first pass receives empty ones.
     let mut answers = vec![Vec::new(); tiling.count()];
     let mut tiles: Vec<usize> = (0..tiling.count()).collect();
     let total = (passes.len() * (tiles.len() + 1)) as u64;

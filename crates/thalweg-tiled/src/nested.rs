@@ -1,6 +1,8 @@
-//! Depressions within lakes over tiles: each tile tells how water rises in its part of every lake, and these parts meet at rims.
+//! Depressions within lakes over tiles: each tile reports how water rises in its part of every lake, and the parts
+//! are connected at rims.
 //!
-//! Under a lake all ground is below all that lies beside it; so its tree is one of its own cells, and lakes within one tile are done there.
+//! All ground under a lake is below everything next to the lake. The tree of a lake's depressions therefore involves
+//! the lake's own cells only, and depressions that do not reach a tile's rim are completed there.
 
 use crate::catchments::within;
 use crate::codec::Writer;
@@ -15,7 +17,7 @@ use thalweg_core::{Cell, CellRect, Field, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, OUT};
 
-/// The tree of depressions.
+/// The pass that computes the tree of depressions.
 pub(super) struct Nested(pub(super) SharedMap);
 
 impl TilePass for Nested {
@@ -47,6 +49,7 @@ impl TilePass for Nested {
         let (lakes, filled) = (lakes.window(inner).into_vec(), filled.window(inner).into_vec());
         let ground = inputs.heights(TileLayer::Height, window)?;
 
+        // Sort the cells by lake, then in the order in which rising water reaches them.
         let mut order: Vec<u32> = (0..lakes.len() as u32).filter(|k| lakes[*k as usize] != 0).collect();
         order.sort_unstable_by_key(|k| (lakes[*k as usize], ground[*k as usize], *k));
         let mut list = Vec::new();
@@ -88,16 +91,18 @@ impl TilePass for Nested {
     }
 }
 
-/// Where the water of lakes, and what comes to the tile's rim, goes on.
+/// Where the water of lakes, and water that reaches the tile's rim, flows on.
 struct Outs {
-    /// The ways of lakes to their sills, by lakes in their order: one that ends in the tile, and all that lead out of it.
+    /// The flow paths of lakes to their sills, sorted by lake: one that ends in the tile, and all that lead out of
+    /// it.
     lakes: Vec<(u32, ToSill)>,
-    /// For each cell of the rim.
+    /// The flow paths from each cell of the rim, to a sill and to a lake.
     rim: Vec<(ToSill, Way)>,
 }
 
 impl Outs {
-    /// `wide` are the numbers of lakes in the window `around`, `filled` the filled surface there, `codes` the directions in `window`.
+    /// Computes the paths. `wide` are the numbers of lakes in the window `around`, `filled` is the filled surface
+    /// there, and `codes` are the directions in `window`.
     fn find(
         map: &Map,
         window: CellRect,
@@ -120,6 +125,7 @@ impl Outs {
             Some((_, direction)) => map.tiling.step(own(k), direction),
             None => directions.next(k).map(own),
         };
+        // Paths to lakes: follow the directions to the first lake cell.
         let mut to_lakes: Directions = directions.clone();
         (0..size[0] * size[1]).filter(|k| lake(*k) != 0).for_each(|k| to_lakes[k] = OUT);
         let ends = ends(&to_lakes);
@@ -131,6 +137,8 @@ impl Outs {
                 (lake, _) => 2 * Way::from(lake),
             },
         };
+        // Paths to sills: follow the directions as long as the filled surface is level. The last cell before it falls
+        // is the sill.
         let mut to_sills = to_lakes;
         for k in 0..size[0] * size[1] {
             to_sills[k] = if next(k).is_some_and(|to| level(to) < level(own(k))) { OUT } else { directions[k] };
@@ -155,7 +163,7 @@ impl Outs {
             }
         };
         let mut lakes: Vec<(u32, ToSill)> = Vec::new();
-        // The last that was put down: cells of a lake that lie side by side mostly go one way.
+        // The last path added. Adjacent cells of a lake mostly share one path, so this avoids many duplicates.
         let mut last = (0, CIRCLE);
         for k in (0..size[0] * size[1]).filter(|k| lake(*k) != 0) {
             if last != (lake(k), spill_cells[k]) {
@@ -171,7 +179,7 @@ impl Outs {
         Ok(Self { lakes, rim: rim.collect() })
     }
 
-    /// The ways of a lake.
+    /// Returns the paths of a lake.
     fn of(&self, lake: u32) -> &[(u32, ToSill)] {
         let start = self.lakes.partition_point(|out| out.0 < lake);
         let count = self.lakes[start..].partition_point(|out| out.0 == lake);
@@ -179,10 +187,10 @@ impl Outs {
     }
 }
 
-/// So many ways are put down before those are taken away that say nothing more.
+/// Number of paths that are collected before duplicates are removed.
 const MANY: usize = 1 << 12;
 
-/// Leaves of each lake's ways those that differ, and of sills the first.
+/// Removes duplicate paths of each lake, and all its sills except the first.
 fn settle(lakes: &mut Vec<(u32, ToSill)>) {
     lakes.sort_unstable();
     lakes.dedup_by(|b, a| {
@@ -190,7 +198,7 @@ fn settle(lakes: &mut Vec<(u32, ToSill)>) {
     });
 }
 
-/// For each cell the cell where its way ends.
+/// Returns for each cell the cell where its flow path ends.
 fn ends(directions: &Directions) -> Field<u32> {
     let mut ends = Field::new(directions.size(), CIRCLE);
     ends.as_mut_slice().iter_mut().enumerate().for_each(|(k, end)| *end = k as u32);
@@ -198,5 +206,5 @@ fn ends(directions: &Directions) -> Field<u32> {
     ends
 }
 
-/// The end of what runs in a circle, which no cell is.
+/// The end of paths that run into a cycle; no cell has this index.
 const CIRCLE: u32 = u32::MAX;

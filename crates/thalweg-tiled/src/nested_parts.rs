@@ -1,7 +1,9 @@
-//! What a tile tells of the depressions under its lakes: events, in the order in which rising water comes to them.
+//! The part of a tile in computing the depressions under its lakes: events, in the order in which rising water
+//! reaches them.
 //!
-//! A hollow that has not come to the rim is known to the tile alone: what ends it stands there, and its row is finished. Of those that have come
-//! to the rim others know more, so that each of their steps is told.
+//! A depression that has not reached the rim is known to the tile alone: the cell that completes it is in the tile,
+//! and so its row of the result is final. Depressions that have reached the rim may continue in other tiles, so each
+//! of their steps is reported as an event.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,34 +14,35 @@ use thalweg_core::terrain::Rim;
 use thalweg_core::{CellRect, Height, Result};
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
-/// What the events of a lake in a tile tell.
+/// An event of a lake in a tile.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    /// A depression that the tile alone knows is done.
+    /// A depression that is known to the tile alone is complete.
     Row(NestedDepression),
-    /// Water meets hollows, some of which others know, or is at the rim.
+    /// Water reaches a cell at which depressions meet, some of them shared, or a cell on the rim.
     Meet {
         height: i32,
         cell: u64,
-        /// The place on the rim.
+        /// The cell's place on the rim, if it is on the rim.
         rim: Option<u32>,
-        /// Those that the tile alone knew, up to this height.
+        /// The depressions that were known to the tile alone, with water risen to this height.
         closed: Vec<Rising>,
-        /// Numbers of the others in this lake of the tile.
+        /// The numbers of the shared depressions, within this lake of the tile.
         open: Vec<u32>,
-        /// The number of what they become: of one of these, or the next.
+        /// The number of the depression that they become: that of one of these, or the next free number.
         whole: u32,
     },
-    /// So many cells of this height belong to a hollow that others know.
+    /// A number of cells of this height that belong to a shared depression.
     Cells { height: i32, number: u32, cells: u64 },
-    /// All that the tile knows of is under this one hollow.
+    /// The one depression that contains everything the tile has of the lake, if none of it is shared.
     Rest(Rising),
 }
 
-/// Height and cell by which events stand in order: what belongs to no cell comes after all of its height.
+/// The sort key of events: height and cell. Events that belong to no cell come after all others of their height.
 pub(super) type Order = (i32, u64);
 
 impl Event {
+    /// Returns the sort key of the event.
     pub(super) fn order(&self, map: &Map) -> Order {
         match self {
             Self::Row(row) => (row.level.0, row.spill.map_or(u64::MAX, |cell| map.tiling.index(cell))),
@@ -49,6 +52,7 @@ impl Event {
         }
     }
 
+    /// Writes the event: its kind, its height and its fields.
     fn write(&self, map: &Map, writer: &mut Writer) {
         let (height, cell) = self.order(map);
         match self {
@@ -89,7 +93,7 @@ impl Event {
         }
     }
 
-    /// The next of a lake's.
+    /// Reads the next event of a lake.
     pub(super) fn read(map: &Map, lake: u32, reader: &mut Reader<'_>) -> Result<Self> {
         let kind = reader.byte()?;
         let height = reader.near_i32()?;
@@ -139,7 +143,8 @@ impl Event {
     }
 }
 
-/// A hollow of one tile, risen to `height`: its cells and what it holds have 62 bits at the most.
+/// Writes a depression of one tile, with water risen to `height`. Its number of cells and its volume have at most 62
+/// bits.
 fn write_rising(mut one: Rising, height: i32, writer: &mut Writer) {
     one.rise(height);
     writer.number(one.id);
@@ -150,6 +155,7 @@ fn write_rising(mut one: Rising, height: i32, writer: &mut Writer) {
     writer.number(one.level_cells);
 }
 
+/// Reads what [`write_rising`] wrote.
 fn read_rising(height: i32, reader: &mut Reader<'_>) -> Result<Rising> {
     let (id, pit) = (reader.number()?, reader.number()?);
     let depth = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
@@ -158,10 +164,10 @@ fn read_rising(height: i32, reader: &mut Reader<'_>) -> Result<Rising> {
     Ok(Rising { id, pit, floor: height.wrapping_sub_unsigned(depth), cells, sum, at: height, level_cells })
 }
 
-/// Bytes of events in a record, about.
+/// Approximate size of a record of events, in bytes.
 const CHUNK: usize = 2048;
 
-/// Events of a lake that were read of a record, and those of its next records.
+/// Decodes the events of a lake from one record; further events may be in the next records.
 pub(super) fn read_chunk(
     map: &Map,
     what: &'static str,
@@ -177,7 +183,7 @@ pub(super) fn read_chunk(
     Ok(events)
 }
 
-/// Puts events of a lake into records.
+/// Writes the events of a lake as records.
 struct Chunks<'a> {
     map: &'a Map,
     lake: u32,
@@ -190,6 +196,7 @@ impl<'a> Chunks<'a> {
         Self { map, lake, list, writer: Writer::bare() }
     }
 
+    /// Appends an event, and completes the record if it is long enough.
     fn put(&mut self, event: &Event) {
         event.write(self.map, &mut self.writer);
         if self.writer.len() >= CHUNK {
@@ -197,6 +204,7 @@ impl<'a> Chunks<'a> {
         }
     }
 
+    /// Completes the current record.
     fn end(&mut self) {
         let bytes = std::mem::replace(&mut self.writer, Writer::bare()).finish();
         if !bytes.is_empty() {
@@ -205,23 +213,23 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// A hollow of a tile.
+/// A depression of a tile.
 #[derive(Clone, Copy)]
 enum Hollow {
     Closed(Rising),
-    /// Others know of it, too: its number in this lake of the tile.
+    /// A depression that is shared with other tiles; its number within this lake of the tile.
     Open(u32),
 }
 
-/// No hollow yet.
+/// Index that stands for no depression yet.
 const NONE: u32 = u32::MAX;
 
-/// The rising of water in a tile's lakes, one after another.
+/// The rising of water in a tile's lakes, processed one after another.
 pub(super) struct Rise<'a> {
     map: &'a Map,
     window: CellRect,
     ground: &'a [i32],
-    /// For each cell its hollow.
+    /// For each cell, the index of its depression.
     number: Vec<u32>,
     hollows: Vec<Hollow>,
     up: Vec<u32>,
@@ -232,7 +240,8 @@ impl<'a> Rise<'a> {
         Self { map, window, ground, number: vec![NONE; ground.len()], hollows: Vec::new(), up: Vec::new() }
     }
 
-    /// Puts the events of a lake into `list`. `cells` are those that it has in the tile, in the order in which water comes to them.
+    /// Appends the events of a lake to `list`. `cells` are the lake's cells in the tile, in the order in which water
+    /// reaches them.
     pub(super) fn lake(&mut self, lake: u32, cells: &[u32], list: &mut Vec<u8>) {
         let (start, [rows, cols]) = (self.window.start, self.window.size());
         let mut chunks = Chunks::new(self.map, lake, list);
@@ -240,7 +249,7 @@ impl<'a> Rise<'a> {
         self.up.clear();
         let (mut beside, mut rising, mut open) = (Vec::new(), Vec::new(), Vec::new());
         let mut numbers = 0u32;
-        // Cells of one height, by hollows that others know.
+        // Numbers of cells of the current height, by shared depressions.
         let mut level: BTreeMap<u32, u64> = BTreeMap::new();
         let mut at = i32::MIN;
         let tell = |chunks: &mut Chunks<'_>, level: &mut BTreeMap<u32, u64>, height: i32| {
@@ -258,6 +267,7 @@ impl<'a> Rise<'a> {
             beside.clear();
             rising.clear();
             open.clear();
+            // Collect the depressions of neighbouring cells that are already under water, each once.
             for [di, dj] in thalweg_flow::D8::OFFSETS {
                 let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 if r < rows && c < cols && self.number[r * cols + c] != NONE {
@@ -273,6 +283,8 @@ impl<'a> Rise<'a> {
             }
             let rim = Rim([rows, cols]).place([i, j]);
             let cell = self.map.tiling.index([start[0] + i, start[1] + j]);
+            // Three cases: all depressions are local, so meeting them is resolved here; the cell merely extends one
+            // shared depression; or other tiles must take part, so an event is reported.
             let whole = match (rim, &open[..]) {
                 (None, []) => {
                     let at = Meeting { cell, height, lake, cols: self.map.tiling.size()[1] as u64 };

@@ -1,4 +1,5 @@
-//! The depressions of all tiles together: events of a lake's parts, taken in one order, and what comes of them told one after another.
+//! Combines the depressions of all tiles: the events of a lake's parts are processed in one order, and results are
+//! reported one after another.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,29 +17,32 @@ use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, 
 
 pub(super) const SUMMARY: &str = "summary of depressions";
 
-/// Where water goes from a cell, as a number: `2 × lake`, 0 where it leaves; or into another tile.
+/// A flow path from a cell, as a number: `2 × lake` if it ends in a lake, 0 if the water leaves the land; odd if it
+/// leads into another tile (see [`onward`]).
 pub(super) type Way = u64;
 
-/// Into the tile in this direction of a place on the rim.
+/// Encodes a flow path into the adjacent tile, from a place on the rim in a direction.
 pub(super) fn onward(place: usize, direction: D8) -> Way {
     (place as u64 * 8 + u64::from(direction.code())) * 2 + 1
 }
 
-/// Both from each cell of a rim.
+/// The flow paths from each cell of a rim: to its sill, and to the lake where it ends.
 pub(super) type RimWays = Vec<(ToSill, Way)>;
 
-/// Where water that stands at one level finds its sill.
+/// The path of water at one level to its sill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ToSill {
-    /// At this cell of the map, from which it goes this way.
+    /// The sill is this cell of the map, from which water flows on along this path.
     Sill { cell: u64, way: Way },
-    /// In another tile.
+    /// The sill is in another tile, to which this path leads.
     Onward(Way),
-    /// There is none.
+    /// There is no sill.
     Nowhere,
 }
 
 impl ToSill {
+    /// Writes the path: an even number for a sill, an odd one for a path into another tile, and all bits set for
+    /// none.
     pub(super) fn write(&self, writer: &mut Writer) {
         match self {
             Self::Sill { cell, way } => {
@@ -46,11 +50,12 @@ impl ToSill {
                 writer.number(*way);
             }
             Self::Onward(way) => writer.number(*way),
-            // No way that leads on is so short: the place would be none.
+            // No path into another tile has this code, because its place on the rim would be out of range.
             Self::Nowhere => writer.number(u64::MAX),
         }
     }
 
+    /// Reads what [`write`](Self::write) wrote.
     fn read(map: &Map, reader: &mut Reader<'_>) -> Result<Self> {
         let first = reader.number()?;
         match first {
@@ -64,23 +69,24 @@ impl ToSill {
     }
 }
 
-/// Bytes before all else: how many the ways take.
+/// Number of bytes at the start of a summary, which hold the length of the encoded paths.
 pub(super) const HEAD: usize = 8;
 
-/// Bytes that a summary's events are held in at most, decoded.
+/// Upper limit of the memory for the decoded events of one summary, in bytes.
 const EVENTS: u64 = 64 << 10;
 
-/// Memory of a sweep, whatever the ground is.
+/// Returns the memory of a sweep, which does not depend on the terrain.
 pub(super) fn bytes(tiling: &TileGrid) -> u64 {
-    // To a cell of a rim its way and its hollow; no two hollows begin at neighbours, and a list may be twice as long as it must.
+    // Each rim cell has its paths and its depression. No two depressions begin at adjacent cells, and a list may have
+    // twice the necessary capacity.
     let rim = (size_of::<(ToSill, Way)>() + size_of::<u32>() + size_of::<Rising>() + 2 * size_of::<u32>()) as u64;
     rim * tiling.rims() + (READER + EVENTS + 128) * tiling.count() as u64
 }
 
-/// What tiles say of a lake before its events.
+/// What tiles report of a lake before its events.
 struct Known {
     level: i32,
-    /// The tile, and its ways to sills.
+    /// The tiles, and their paths to sills.
     outs: Vec<(usize, ToSill)>,
 }
 
@@ -88,25 +94,27 @@ struct Known {
 struct PartOfLake {
     tile: usize,
     events: VecDeque<Event>,
-    /// For each number of the part its hollow.
+    /// For each number used in the part's events, its depression.
     hollows: Vec<u32>,
 }
 
-/// No hollow yet.
+/// Index that stands for no depression yet.
 const NONE: u32 = u32::MAX;
 
+/// The state of combining the depressions of all tiles.
 pub(super) struct Sweep<'a> {
     map: &'a Map,
     lists: Vec<Records<'a>>,
     ways: Vec<RimWays>,
-    /// For each cell of each rim its hollow.
+    /// For each cell of each rim, its depression.
     rims: Vec<Vec<u32>>,
-    /// Those of the lake at hand.
+    /// The depressions of the current lake.
     hollows: Vec<Rising>,
     up: Vec<u32>,
 }
 
 impl<'a> Sweep<'a> {
+    /// Reads the paths of all tiles, and opens their lists of events.
     pub(super) fn read(map: &'a Map, summaries: &'a dyn Summaries) -> Result<Self> {
         map.tiling.check_count(summaries.count())?;
         let (mut lists, mut ways, mut rims) = (Vec::new(), Vec::new(), Vec::new());
@@ -120,7 +128,7 @@ impl<'a> Sweep<'a> {
         Ok(Self { map, lists, ways, rims, hollows: Vec::new(), up: Vec::new() })
     }
 
-    /// Tells of all depressions, lake by lake.
+    /// Reports all depressions, lake by lake.
     pub(super) fn tell(mut self, found: &mut dyn FnMut(NestedDepression) -> Result<()>) -> Result<()> {
         let lists = self.lists.iter().enumerate();
         let mut next: BinaryHeap<Reverse<(u64, usize)>> =
@@ -139,6 +147,7 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
+    /// Combines the parts of one lake, which lie in `tiles`, and reports its depressions and finally the lake itself.
     fn lake(
         &mut self,
         lake: u64,
@@ -161,6 +170,7 @@ impl<'a> Sweep<'a> {
             });
             parts.push(PartOfLake { tile: *tile, events: VecDeque::new(), hollows: Vec::new() });
         }
+        // Merge the events of all parts in the order in which rising water reaches them.
         let mut order: BinaryHeap<Reverse<(Order, usize)>> = BinaryHeap::new();
         for (k, part) in parts.iter_mut().enumerate() {
             self.fill(lake, part)?;
@@ -182,6 +192,8 @@ impl<'a> Sweep<'a> {
                 order.push(Reverse((after, k)));
             }
         }
+        // In the end everything is one depression, the lake. Its sill is the first one, in row-major order, that any
+        // of its paths leads to.
         let mut roots = (0..self.up.len()).filter(|one| self.up[*one] as usize == *one);
         let (Some(root), None, Some(known)) = (roots.next(), roots.next(), known) else {
             return Err(damaged(SUMMARY, tiles[0]));
@@ -198,7 +210,7 @@ impl<'a> Sweep<'a> {
         found(self.hollows[root].whole(number, known.level, out, cols))
     }
 
-    /// Reads on in a part's list, where that goes on.
+    /// Reads the next record of a part's events, if there is one.
     fn fill(&mut self, lake: u64, part: &mut PartOfLake) -> Result<()> {
         let list = &mut self.lists[part.tile];
         if list.key() == Some(lake) {
@@ -207,6 +219,7 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
+    /// Processes one event of a part.
     fn take(
         &mut self,
         lake: u32,
@@ -234,6 +247,8 @@ impl<'a> Sweep<'a> {
                     let one = part.hollows.get(number as usize).copied().ok_or_else(broken)?;
                     beside.push(top(&mut self.up, one));
                 }
+                // A cell on the rim also meets the depressions of neighbouring tiles, if these cells are under water
+                // already.
                 for direction in D8::ALL.into_iter().filter(|_| rim.is_some()) {
                     let neighbour = self.map.tiling.across_border(self.map.tiling.cell(cell), direction);
                     let Some((tile, place)) = neighbour else {
@@ -275,13 +290,13 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The lake that covers a cell of a rim, if it is one.
+    /// Returns the lake that covers a cell of a rim, or 0 if there is none.
     fn lake_of(&self, tile: usize, place: usize) -> u64 {
         let way = self.ways[tile][place].1;
         if way & 1 == 0 { way >> 1 } else { 0 }
     }
 
-    /// The tile and the place on its rim where a way leads into it.
+    /// Returns the tile, and the place on its rim, to which a path leads.
     fn beyond(&self, tile: usize, way: Way) -> Result<(usize, usize)> {
         let (place, direction) = ((way >> 4) as usize, D8::ALL[(way >> 1 & 7) as usize]);
         let window = self.map.tiling.window(tile);
@@ -294,7 +309,7 @@ impl<'a> Sweep<'a> {
         across.ok_or_else(|| damaged(SUMMARY, tile))
     }
 
-    /// Refuses a way over more rims than there are.
+    /// Returns an error if a path crosses more rim cells than there are, because it must contain a cycle.
     fn check(&self, path: &[(usize, usize)]) -> Result<()> {
         if path.len() as u64 <= self.map.tiling.rims() {
             return Ok(());
@@ -302,7 +317,8 @@ impl<'a> Sweep<'a> {
         Err(Error::value("directions", "ways in circles", "directions without circles"))
     }
 
-    /// The sill to which a way leads over all tiles, its tile, and the way from there; what was found out is kept for the next.
+    /// Follows a path over all tiles to its sill. Returns the sill, its tile, and the path from there; `None` if
+    /// there is no sill. The result is stored for later paths (path compression).
     fn sill(&mut self, tile: usize, to_sill: ToSill) -> Result<Option<(u64, usize, Way)>> {
         let (mut at, mut to) = (tile, to_sill);
         let mut path = Vec::new();
@@ -313,14 +329,15 @@ impl<'a> Sweep<'a> {
             (at, to) = (tile, self.ways[tile][place].0);
         }
         let ToSill::Sill { cell, way } = to else { return Ok(None) };
-        // As a whole: which lake it comes to holds in every tile.
+        // Store the lake where the path ends, which is valid in every tile.
         let lake = self.follow(at, way)?;
         let known = ToSill::Sill { cell, way: 2 * Way::from(lake) };
         path.into_iter().for_each(|(tile, place)| self.ways[tile][place].0 = known);
         Ok(Some((cell, at, 2 * Way::from(lake))))
     }
 
-    /// The lake to which a way leads over all tiles; what was found out is kept for the next.
+    /// Follows a path over all tiles to a lake, and returns its number, or 0. The result is stored for later paths
+    /// (path compression).
     fn follow(&mut self, tile: usize, way: Way) -> Result<u32> {
         let (mut at, mut way) = (tile, way);
         let mut path = Vec::new();
@@ -335,7 +352,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The ways from a tile's rim, and where its events stand.
+/// Reads the paths from a tile's rim. Also returns the range of the summary that contains the events.
 fn read_ways(map: &Map, tile: usize, rim: usize, summary: &[u8]) -> Result<(RimWays, Range<usize>)> {
     let (head, rest) = summary.split_first_chunk::<HEAD>().ok_or_else(|| damaged(SUMMARY, tile))?;
     let length = usize::try_from(u64::from_le_bytes(*head)).ok().filter(|length| *length <= rest.len());
@@ -346,6 +363,7 @@ fn read_ways(map: &Map, tile: usize, rim: usize, summary: &[u8]) -> Result<(RimW
     Ok((ways, HEAD + length..summary.len()))
 }
 
+/// Decodes what a tile reports of a lake before its events.
 fn read_known(map: &Map, tile: usize, bytes: &[u8]) -> Result<Known> {
     let mut reader = Reader::bare(SUMMARY, tile, bytes);
     let level = reader.near_i32()?;

@@ -1,35 +1,36 @@
-//! [`Numbering`]: numbers from 1 on for things, in the order in which rows from the north, and columns from the west, first meet them.
+//! [`Numbering`]: numbers items from 1 on, in row-major order of their first cells in the map.
 //!
-//! What lies within a tile is only counted there, by rows: with the number of the first thing in each of its rows a tile numbers the rest by
-//! itself. So who solves holds a count for each row of each tile, and what goes on over rims.
+//! Items inside one tile are only counted there, by rows: given the number of the first item in each of its rows, the
+//! tile numbers the rest itself. Solving therefore only requires one count per row and tile, and the items that
+//! extend over rims.
 
 use crate::codec::{Reader, Writer};
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::{Cell, Error, Result};
 
-/// Things in a tile that others need not know of, by their first cells.
+/// The items in a tile that other tiles need not know of, by their first cells.
 pub(super) struct Closed {
-    /// Cells of a row of the tile.
+    /// Number of cells in a row of the tile.
     cols: usize,
     rows: usize,
-    /// Indices in the tile of their first cells, in rising order.
+    /// Tile indices of their first cells, in ascending order.
     firsts: Vec<u32>,
 }
 
 impl Closed {
-    /// `firsts` in rising order.
+    /// Creates the list; `firsts` must be in ascending order.
     pub(super) fn new([rows, cols]: [usize; 2], firsts: Vec<u32>) -> Self {
         Self { cols, rows, firsts }
     }
 
-    /// How many of them a row of the tile meets first, before the cell of index `k`.
+    /// Returns the number of items that begin in the same row of the tile before the cell of index `k`.
     pub(super) fn before(&self, k: u32) -> u32 {
         let start = (k as usize / self.cols * self.cols) as u32;
         let at = |end: u32| self.firsts.partition_point(|first| *first < end);
         (at(k) - at(start)) as u32
     }
 
-    /// How many each row meets first.
+    /// Writes the number of items that begin in each row.
     pub(super) fn write(&self, writer: &mut Writer) {
         let mut left = self.firsts.as_slice();
         for row in 1..=self.rows {
@@ -40,19 +41,21 @@ impl Closed {
     }
 }
 
-/// Where a thing that tiles share begins, as each of its parts knows it; the least is the thing's.
+/// Where an item that tiles share begins, as known by one of its parts. The least of these is the beginning of the
+/// item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Begin {
-    /// Index in the map of the first cell.
+    /// The map index of the first cell.
     pub(super) first: u64,
-    /// Closed things that the tile's row meets before it.
+    /// The number of closed items that begin before it in the same row of the tile.
     pub(super) before: u32,
 }
 
-/// How many things begin in each row of each tile, and then the number of the first of them.
+/// For each row of each tile, the number of items that begin there; after [`settle`](Self::settle), the number of the
+/// first of them.
 pub(super) struct Numbering {
     tiling: TileGrid,
-    /// By rows of the map, then by columns of tiles.
+    /// In order of the map's rows, then of the columns of tiles.
     starts: Vec<u64>,
 }
 
@@ -65,7 +68,7 @@ impl Numbering {
         i * self.tiling.shape()[1] + j / self.tiling.tile_size()
     }
 
-    /// Counts what [`Closed::write`] wrote of a tile.
+    /// Adds the counts that [`Closed::write`] wrote for a tile.
     pub(super) fn read(&mut self, tile: usize, reader: &mut Reader<'_>) -> Result<()> {
         let window = self.tiling.window(tile);
         for row in 0..window.size()[0] {
@@ -75,8 +78,8 @@ impl Numbering {
         Ok(())
     }
 
-    /// Numbers all things: the closed ones, and those that begin where `begins` says, in rising order. `name` is what they are. Gives the
-    /// numbers of the latter, and how many there are in all.
+    /// Numbers all items: the closed ones, and those that begin at `begins`, given in ascending order. `name`
+    /// describes them in errors. Returns the numbers of the latter, and the total count.
     pub(super) fn settle(&mut self, name: &str, begins: &[Begin]) -> Result<(Vec<u32>, u64)> {
         let segments: Vec<usize> = begins.iter().map(|begin| self.segment(self.tiling.cell(begin.first))).collect();
         segments.iter().for_each(|segment| self.starts[*segment] += 1);
@@ -93,13 +96,13 @@ impl Numbering {
         for (begin, at) in begins.iter().zip(segments) {
             shared = if at == segment { shared + 1 } else { 0 };
             segment = at;
-            // Below the last number, which has 32 bits.
+            // The number is below `next`, which fits 32 bits.
             numbers.push((self.starts[at] + u64::from(begin.before) + shared) as u32);
         }
         Ok((numbers, next - 1))
     }
 
-    /// What a tile is told: for each of its rows the number of the first thing that begins there.
+    /// Writes a tile's part of its answer: for each of its rows, the number of the first item that begins there.
     pub(super) fn write(&self, tile: usize, writer: &mut Writer) {
         let window = self.tiling.window(tile);
         for row in 0..window.size()[0] {
@@ -108,7 +111,7 @@ impl Numbering {
     }
 }
 
-/// The numbers that a tile gives, row by row.
+/// The numbers that a tile assigns, row by row.
 pub(super) struct Counter {
     cols: usize,
     next: Vec<u32>,
@@ -124,7 +127,8 @@ impl Counter {
         Ok(Self { cols, next: next.collect::<Result<_>>()? })
     }
 
-    /// The number of the next thing that begins in the tile, at the cell of index `k`: they must be asked for in rising order.
+    /// Returns the number of the next item that begins in the tile, at the cell of index `k`. Must be called in
+    /// ascending order of `k`.
     pub(super) fn take(&mut self, k: u32) -> u32 {
         let next = &mut self.next[k as usize / self.cols];
         let number = *next;

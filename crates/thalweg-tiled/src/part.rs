@@ -1,5 +1,5 @@
-//! [`Map`]: the land of a whole map without its ground; [`Part`]s of it with ground, as windows that
-//! [`flow`](thalweg_flow) takes for lands.
+//! [`Map`]: the land of a whole map without its elevation; [`MapPart`]: a window of it with elevation, which
+//! [`flow`](thalweg_flow) can process as a land.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result};
 use thalweg_flow::Land;
 use thalweg_io::Samples;
 
-/// The part of the input that every pass shares.
+/// The input that all passes share.
 #[derive(Debug)]
 pub(super) struct Map {
     pub(super) grid: Grid,
     pub(super) tiling: TileGrid,
     pub(super) outlets: Vec<Cell>,
-    /// Cells from which on there is a stream.
+    /// The threshold of flow accumulation for a stream, in cells.
     pub(super) least: u64,
 }
 
-/// The map, shared by all passes.
+/// A map shared by all passes.
 pub(super) type SharedMap = Arc<Map>;
 
-/// A window of the map with its ground.
+/// A window of the map with its elevation.
 pub(super) struct MapPart {
     pub(super) window: CellRect,
     grid: Grid,
@@ -34,7 +34,7 @@ pub(super) struct MapPart {
 }
 
 impl Map {
-    /// The part of the map in `window`, over these heights; `stand_in` is an outlet more, by its index.
+    /// Creates the part of the map in `window` with these heights. `stand_in` is the index of an additional outlet.
     pub(super) fn part(&self, window: CellRect, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
         let mut grid = self.grid.window(window);
         let Cell { row: top, col: left } = window.start;
@@ -56,7 +56,7 @@ impl Map {
         Ok(MapPart { window, grid, ground, nodata, outlets })
     }
 
-    /// Which of so many cells stand above the sea and have data, of their heights.
+    /// Returns true if a cell of this height has data and is above the sea.
     pub(super) fn is_dry(&self, height: i32) -> bool {
         height != NO_HEIGHT && self.grid.sea_level.is_none_or(|sea| height > sea.0)
     }
@@ -67,7 +67,7 @@ impl MapPart {
         Land { grid: &self.grid, ground: &self.ground, nodata: self.nodata.as_ref(), outlets: &self.outlets }
     }
 
-    /// Refuses a given outlet without data.
+    /// Returns an error if a given outlet has no data.
     pub(super) fn check_outlets(&self) -> Result<()> {
         let is_void = |cell: &&Cell| self.nodata.as_ref().is_some_and(|mask| mask[**cell]);
         match self.outlets.iter().find(is_void) {
@@ -79,22 +79,22 @@ impl MapPart {
         }
     }
 
-    /// Where another window's cells lie in this one, which holds them.
+    /// Returns the position of another window within this one, which must contain it.
     pub(super) fn inner(&self, window: CellRect) -> CellRect {
         let start = [0, 1].map(|axis| window.start[axis] - self.window.start[axis]);
         CellRect::new(start, window.size())
     }
 }
 
-/// Where a cell of the map lies in a window, if it does.
+/// Returns the position of a map cell in a window; `None` if it is outside.
 fn within(window: CellRect, cell: Cell) -> Option<Cell> {
     window.contains_cell(cell).then(|| Cell::from_axes(|axis| cell[axis] - window.start[axis]))
 }
 
-/// The layers that a pass is given, taken one by one.
+/// The layers that a pass receives, taken one by one.
 pub(super) struct Inputs(std::vec::IntoIter<Samples>);
 
-/// Takes the next layer, of one type of samples.
+/// Defines a method that takes the next layer and checks its sample type and size.
 macro_rules! take {
     ($name:ident, $kind:ident, $type:ty) => {
         pub(super) fn $name(&mut self, layer: TileLayer, window: CellRect) -> Result<Vec<$type>> {
@@ -133,19 +133,19 @@ pub(super) fn index(map: &Map, reader: &mut Reader<'_>) -> Result<u64> {
     if index < map.tiling.index([map.grid.rows(), 0]) { Ok(index) } else { Err(reader.damaged()) }
 }
 
-/// The one outlet of a map that has none ([`Land::parts`]), handed on from pass to pass.
+/// Reads the additional outlet of a map that has no other ([`Land::parts`]), which is passed on from pass to pass.
 pub(super) fn hand_on(what: &'static str, summaries: &dyn Summaries) -> Result<Option<u64>> {
     Reader::new(what, 0, &summaries.read(0)?)?.option()
 }
 
-/// Bytes of a list of messages, beside their own.
+/// Returns the memory of a list of messages, in addition to their contents, in bytes.
 pub(super) fn messages(tiling: &TileGrid) -> u64 {
-    /// A vector, what the allocator keeps of it, and that a message grows in steps.
+    /// A vector, the allocator's overhead, and spare capacity because messages grow in steps.
     const EACH: u64 = 64;
     EACH * tiling.count() as u64
 }
 
-/// A message that says no more than where that outlet is.
+/// Returns a message that contains only the additional outlet.
 pub(super) fn only(stand_in: Option<u64>) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.option(stand_in);

@@ -1,4 +1,4 @@
-//! [`TilePass`]: work that goes over a grid tile by tile.
+//! [`TilePass`]: a computation that processes a grid tile by tile.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,9 +12,9 @@ use thalweg_render::products::nested::NestedDepression;
 /// One pass over all tiles, and the global solution that follows it.
 ///
 /// A driver runs the pass on every tile ([`run_tile`](Self::run_tile)), in any order and on any number of threads or
-/// machines. When all tiles are done, it calls [`solve`](Self::solve) with their summaries, which gives each tile an
-/// answer for the next pass. The result does not depend on the order. A pass reads layers that earlier passes have
-/// finished and writes others: no layer is changed in place.
+/// machines. When all tiles are done, it calls [`solve`](Self::solve) with their summaries, which returns an answer
+/// for each tile for the next pass. The result does not depend on the order. A pass reads layers that earlier passes
+/// have finished and writes other layers; no layer is changed in place.
 ///
 /// [`drain_in_memory`](crate::memory::drain_in_memory) is the simplest driver. The crate `thalweg-store` has one that
 /// keeps everything on disk, for several processes.
@@ -22,7 +22,7 @@ pub trait TilePass: Send + Sync {
     /// The name of the pass, in small letters, digits and `_`.
     fn name(&self) -> &str;
 
-    /// The layers that [`run_tile`](Self::run_tile) is given.
+    /// The layers that [`run_tile`](Self::run_tile) receives.
     fn reads(&self) -> Vec<LayerRead> {
         Vec::new()
     }
@@ -32,12 +32,12 @@ pub trait TilePass: Send + Sync {
         Vec::new()
     }
 
-    /// Temporary layers for the next pass alone. They are deleted when the next pass is solved.
+    /// Temporary layers for the next pass only. They are deleted when the next pass is solved.
     fn passes_on(&self) -> Vec<PassedLayer> {
         Vec::new()
     }
 
-    /// The halo in cells within which a tile is given the summaries of the pass before; `None` if it needs no
+    /// The halo in cells within which a tile receives the summaries of the previous pass; `None` if it needs no
     /// summaries.
     fn summary_halo(&self) -> Option<usize> {
         None
@@ -46,8 +46,8 @@ pub trait TilePass: Send + Sync {
     /// Runs the pass on one tile.
     ///
     /// # Errors
-    /// Returns an error if the grid has no such tile, a layer is missing or has another type or size, the answer is
-    /// damaged, or a given outlet has no data.
+    /// Returns an error if the grid has no such tile, if a layer is missing or has another type or size, if the
+    /// answer is damaged, or if a given outlet has no data.
     fn run_tile(&self, input: TileInput<'_>) -> Result<TileOutput>;
 
     /// Solves the pass for the whole grid from the summaries of all tiles.
@@ -56,24 +56,24 @@ pub trait TilePass: Send + Sync {
     /// reported to `found` one after another.
     ///
     /// # Errors
-    /// Returns an error if summaries are damaged, do not belong together, or are not as many as tiles, if more things
-    /// are found than 32 bits count, or if `found` returns one.
+    /// Returns an error if summaries are damaged, do not belong together or do not match the number of tiles, if more
+    /// items are found than 32 bits can count, or if `found` returns an error.
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>>;
 
-    /// The most bytes of memory that one tile takes while it is run.
+    /// Returns an upper limit, in bytes, of the memory that one tile takes while it is run.
     ///
     /// The default, 64 bytes per cell of a tile, is enough for every pass of the [drainage](crate::drainage).
     fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
         64 * (tiles.tile_size() * tiles.tile_size()) as u64
     }
 
-    /// The most bytes of memory that [`solve`](Self::solve) takes with its answers, whatever the terrain is. The memory
-    /// of the tile that each thread reads meanwhile is not included.
+    /// Returns an upper limit, in bytes, of the memory that [`solve`](Self::solve) takes including its answers, for
+    /// any terrain. The memory for the summaries that threads read meanwhile is not included.
     fn solve_bytes(&self) -> u64 {
         0
     }
 
-    /// The kind of products that [`solve`](Self::solve) reports, as far as they are stored as files.
+    /// The kind of products that [`solve`](Self::solve) reports, if they are stored as files.
     fn finds(&self) -> Finding {
         Finding::Nothing
     }
@@ -95,7 +95,7 @@ pub struct PassedLayer {
     pub name: String,
     /// The type of its samples.
     pub kind: SampleType,
-    /// The sample for no data.
+    /// The sample value that stands for missing data.
     pub fill: f64,
 }
 
@@ -107,9 +107,10 @@ pub struct TileInput<'a> {
     /// The layers of [`TilePass::reads`] in that order, each row-major over the tile's [window with its
     /// halo](TileGrid::window_with_halo).
     pub layers: Vec<Samples>,
-    /// The tile's answer from the solution of the pass before; empty for the first pass.
+    /// The tile's answer from the solution of the previous pass; empty for the first pass.
     pub answer: &'a [u8],
-    /// The summaries of the pass before, for the tiles within [`TilePass::summary_halo`] in the order of their numbers.
+    /// The summaries of the previous pass, for the tiles within [`TilePass::summary_halo`] in the order of their
+    /// numbers.
     pub summaries: Vec<Vec<u8>>,
 }
 
@@ -136,7 +137,7 @@ pub trait Summaries: Sync {
     /// Reads some bytes of a summary that was read before.
     ///
     /// # Errors
-    /// As [`Summaries::read`]; also if the summary has fewer bytes.
+    /// Returns the errors of [`Summaries::read`], and an error if the summary has fewer bytes.
     fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
         let read = self.read(tile)?;
         let none = || Error::value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), "more");
@@ -183,18 +184,18 @@ pub enum Product {
     Basins(u64),
     /// Any other figure for the report, by its key there.
     Figure(&'static str, Value),
-    /// The next channel reach, as [`trace_channels`](thalweg_flow::channels::trace_channels) has them.
+    /// The next channel reach, as [`trace_channels`](thalweg_flow::channels::trace_channels) returns them.
     Reach(ChannelReach),
-    /// The next lake; its outline comes after it, piece by piece.
+    /// The next lake. Its outline follows it, piece by piece.
     Lake(Lake),
-    /// Some more of the outline of the lake that came last, as [`Lake::outline`] has it: its lines one after
-    /// another.
+    /// A piece of the outline of the last reported lake, as in [`Lake::outline`]: its lines one after another.
     Shore {
-        /// Whether a line begins with the first of these points; it ends before the next begins.
+        /// True if a new line begins with the first of these points, which also ends the previous line.
         begins: bool,
-        /// Row and column, in cells from the north-west corner.
+        /// Row and column, in cells from the north-western corner.
         points: Vec<Cell<f64>>,
     },
-    /// The next depression, as [`nested_depressions`](thalweg_render::products::nested::nested_depressions) has them.
+    /// The next depression, as [`nested_depressions`](thalweg_render::products::nested::nested_depressions) returns
+    /// them.
     Depression(NestedDepression),
 }

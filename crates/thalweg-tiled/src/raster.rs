@@ -1,26 +1,26 @@
-//! [`Classes`]: the flats of a tile that go on beyond it, and distances over them.
+//! [`Classes`]: the flats of a tile that extend beyond it, and distances over them.
 
 use crate::codec::{Reader, Writer};
 use thalweg_core::{Cell, Result, Size};
 use thalweg_flow::D8;
 
-/// A cell of the tile, on a flat that goes on in another tile.
+/// A cell of the tile, on a flat that extends into another tile.
 pub(super) const FLAT: u8 = 1;
-/// On such a flat, beside a cell of its height that drains.
+/// A cell on such a flat, adjacent to a cell of its height that drains.
 pub(super) const DRAINS: u8 = 2;
-/// On such a flat, beside higher ground.
+/// A cell on such a flat, adjacent to higher ground.
 pub(super) const HIGHER: u8 = 4;
-/// A cell beside the tile, on such a flat.
+/// A cell next to the tile, on such a flat.
 pub(super) const BEYOND: u8 = 8;
 
-/// Not reached.
+/// The distance of a cell that is not reached.
 pub(super) const FAR: u32 = u32::MAX;
 
-/// What of those a tile's cells are, with the cells round it.
+/// The classes of a tile's cells and of the cells around it.
 pub(super) struct Classes {
     /// The tile's rows and columns.
     pub(super) size: Size,
-    /// Row by row, with one cell more on each side.
+    /// Row-major, with one additional cell on each side.
     pub(super) cells: Vec<u8>,
 }
 
@@ -29,18 +29,19 @@ impl Classes {
         Self { size, cells: vec![0; (size[0] + 2) * (size[1] + 2)] }
     }
 
-    /// Index of a cell counted from the tile's first; the cells round it have rows and columns from −1 on.
+    /// Returns the index of a cell, given relative to the tile's first cell; rows and columns of the cells around the
+    /// tile begin at −1.
     #[inline(always)]
     pub(super) fn at(&self, i: isize, j: isize) -> usize {
         ((i + 1) * (self.size[1] as isize + 2) + j + 1) as usize
     }
 
-    /// From a cell's index to its neighbours'.
+    /// Returns the differences between a cell's index and those of its neighbours.
     fn offsets(&self) -> [isize; 8] {
         D8::OFFSETS.map(|[di, dj]| di * (self.size[1] as isize + 2) + dj)
     }
 
-    /// The cells round the tile, row by row, counted from the tile's first cell.
+    /// Returns the cells around the tile, row by row, relative to the tile's first cell.
     pub(super) fn ring(size: Size) -> impl Iterator<Item = Cell<isize>> {
         let [rows, cols] = size.map(|n| n as isize);
         (-1..=rows).flat_map(move |i| {
@@ -49,7 +50,7 @@ impl Classes {
         })
     }
 
-    /// The indices of the cells round the tile that are of a flat of the tile's, row by row.
+    /// Returns the indices of the cells around the tile that belong to one of the tile's flats, row by row.
     pub(super) fn beyond(&self) -> Vec<u32> {
         let offsets = self.offsets();
         let [rows, cols] = self.size.map(|n| n as isize);
@@ -65,12 +66,12 @@ impl Classes {
         Self::ring(self.size).filter_map(touches).collect()
     }
 
-    /// Whether no flat goes on beyond the tile.
+    /// Returns true if no flat extends beyond the tile.
     pub(super) fn is_empty(&self) -> bool {
         !self.cells.iter().any(|class| class & FLAT != 0)
     }
 
-    /// The classes of the tile's own cells as runs.
+    /// Writes the classes of the tile's own cells with run-length encoding.
     pub(super) fn write(&self, writer: &mut Writer) {
         let cols = self.size[1] as isize;
         let mut run = (0, 0);
@@ -86,13 +87,14 @@ impl Classes {
         writer.number(run.0 << 3 | u64::from(run.1));
     }
 
+    /// Reads what [`write`](Self::write) wrote; the cells around the tile have no class.
     pub(super) fn read(size: Size, reader: &mut Reader<'_>) -> Result<Self> {
         let mut classes = Self::new(size);
         let (mut i, mut j) = (0, 0);
         while i < size[0] {
             let run = reader.number()?;
             let (mut left, class) = (run >> 3, (run & 7) as u8);
-            // Of the first run alone there may be nothing.
+            // Only the first run may be empty.
             if (left == 0 && (i, j) != (0, 0)) || (class != 0 && class & FLAT == 0) {
                 return Err(reader.damaged());
             }
@@ -113,8 +115,9 @@ impl Classes {
         Ok(classes)
     }
 
-    /// Steps to each cell from the cells of a class, which are `first` steps away themselves, and from cells `beyond` the tile, whose
-    /// steps are known: breadth-first, each when its turn comes.
+    /// Computes the distance of each cell, in steps, by breadth-first search. The search starts at the cells of a
+    /// class, whose distance is `first`, and at cells `beyond` the tile, whose distances are known; each of the
+    /// latter is processed when its distance is reached.
     pub(super) fn measure(&self, class: u8, first: u32, beyond: &[(u32, u32)]) -> Vec<u32> {
         let mut steps = vec![FAR; self.cells.len()];
         let mut queue: Vec<u32> = Vec::new();
@@ -145,7 +148,7 @@ impl Classes {
             }
             let there = here.saturating_add(1);
             for offset in offsets {
-                // Round the tile nothing is of its own flats, and beyond that lies nothing.
+                // Cells around the tile never belong to its own flats, and indices beyond those are out of range.
                 let n = (k as usize).wrapping_add_signed(offset);
                 if self.cells.get(n).is_some_and(|class| class & FLAT != 0) && steps[n] == FAR {
                     steps[n] = there;

@@ -1,5 +1,5 @@
-//! Records one after another in a part of a tile's summary, read a few bytes at a time: whoever reads those of many tiles at once holds
-//! little of each.
+//! Records in a part of a tile's summary, read in small blocks, so that reading the records of many tiles at once
+//! needs little memory.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use crate::Summaries;
 use crate::codec::damaged;
 use thalweg_core::Result;
 
-/// Bytes of a summary that are held at once, beside a record that is longer.
+/// Number of bytes of a summary that are held at once, unless a record is longer.
 const HELD: usize = 4096;
 
-/// Bytes before a record: its key and its length.
+/// Number of bytes before a record: its key and its length.
 const HEAD: usize = 12;
 
-/// Memory of a reader.
+/// Memory of a reader, in bytes.
 pub(super) const READER: u64 = (HELD + size_of::<Records<'static>>()) as u64;
 
-/// Puts a record after others.
+/// Appends a record.
 pub(super) fn put(bytes: &mut Vec<u8>, key: u64, record: &[u8]) {
     bytes.extend(key.to_le_bytes());
-    // A tile has fewer than 2³⁰ cells, and to each belong but few bytes.
+    // The length fits 32 bits: a tile has fewer than 2³⁰ cells, with few bytes for each.
     bytes.extend((record.len() as u32).to_le_bytes());
     bytes.extend(record);
 }
@@ -29,16 +29,16 @@ pub(super) struct Records<'a> {
     summaries: &'a dyn Summaries,
     what: &'static str,
     tile: usize,
-    /// Bytes of the summary that were not taken yet.
+    /// The range of the summary that is not read yet.
     left: Range<usize>,
-    /// The first of these.
+    /// The first bytes of this range, already in memory.
     held: Vec<u8>,
-    /// Key and length of the next record.
+    /// The key and length of the next record.
     next: Option<(u64, usize)>,
 }
 
 impl<'a> Records<'a> {
-    /// Of these bytes of a tile's summary; `what` they are, for messages.
+    /// Creates a reader of these bytes of a tile's summary; `what` describes them in errors.
     pub(super) fn new(
         summaries: &'a dyn Summaries,
         what: &'static str,
@@ -50,12 +50,12 @@ impl<'a> Records<'a> {
         Ok(records)
     }
 
-    /// The key of the next record.
+    /// Returns the key of the next record; `None` if there is none.
     pub(super) fn key(&self) -> Option<u64> {
         self.next.map(|(key, _)| key)
     }
 
-    /// The next record, if there is one.
+    /// Returns the next record; an empty one if there is none.
     pub(super) fn take(&mut self) -> Result<Vec<u8>> {
         let length = self.next.map_or(0, |(_, length)| length);
         let record = self.bytes(length)?;
@@ -63,6 +63,7 @@ impl<'a> Records<'a> {
         Ok(record)
     }
 
+    /// Reads the head of the next record, if there is one.
     fn advance(&mut self) -> Result<()> {
         self.next = None;
         if !self.left.is_empty() {
@@ -74,7 +75,7 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The next so many bytes.
+    /// Returns the next `count` bytes.
     fn bytes(&mut self, count: usize) -> Result<Vec<u8>> {
         if count > self.left.len() {
             return Err(damaged(self.what, self.tile));

@@ -1,4 +1,5 @@
-//! Lines along shores put together over tiles, and told of piece by piece: memory is that of places where shores cross rims.
+//! Assembles shorelines over tiles and reports them piece by piece. Memory is bounded by the number of places where
+//! shores cross rims.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,56 +17,57 @@ use thalweg_render::products::lakes::CellSide;
 
 const WHAT: &str = "shores of lakes";
 
-/// Stands for no chain.
+/// Index that stands for no chain.
 const NONE: u32 = u32::MAX;
 
-/// Points that are told at once.
+/// Number of points that are reported at once.
 const POINTS: usize = 4096;
 
-/// A line's piece in a tile.
+/// The part of a shoreline in one tile.
 #[derive(Clone, Copy)]
 struct Chain {
-    /// Its first side that others come before, as [`key`].
+    /// Its first side in row-major order, as [`key`].
     least: u64,
-    /// Where its runs lie in its tile's summary.
+    /// The position of its runs in its tile's summary.
     at: u64,
-    /// Bytes of the runs before that side, and after it.
+    /// The lengths in bytes of the runs before that side, and after it.
     lengths: [u32; 2],
-    /// Where it begins on the rim of its tile.
+    /// Where it enters the tile: the place on the rim times four, plus the side.
     door: u32,
-    /// The chain that it goes on with.
+    /// The chain that continues the line.
     next: u32,
-    /// Number of the lake.
+    /// The number of the lake.
     lake: u32,
 }
 
-/// A line over several tiles.
+/// A closed line that extends over several tiles.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ring {
     lake: u32,
     /// Its first side, as [`key`].
     start: u64,
-    /// The chain that holds that side.
+    /// The chain that contains that side.
     chain: u32,
 }
 
-/// The lines of a lake of several tiles that lie in one of them.
+/// The closed lines in one tile of a lake that extends over several tiles.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Islands {
     lake: u32,
     tile: u32,
-    /// Where their records lie in the tile's summary.
+    /// The range of their records in the tile's summary.
     bytes: [u64; 2],
 }
 
-/// A side of a cell of the map, in the order in which lines are looked for.
+/// Returns a sort key for a side of a cell of the map; lines are searched for in this order.
 pub(super) fn key(cell: u64, side: u8) -> u64 {
-    // A map has no more than 2⁶² cells.
+    // The shift cannot overflow, because a map has no more than 2⁶² cells.
     cell << 2 | u64::from(side & 3)
 }
 
-/// Writes what others need of a tile's shores: `lakes` gives the number of the lake in a cell of the tile, `islands` are records of lines,
-/// each lake's together, and `list` are those of what the tile tells of.
+/// Writes what others need to know of a tile's shores. `lakes` returns the number of the lake in a cell of the tile,
+/// `islands` are records of closed lines grouped by lake, and `list` are the records of the lakes that the tile
+/// reports.
 pub(super) fn write(
     map: &Map,
     tile: usize,
@@ -110,19 +112,19 @@ pub(super) fn write(
 pub(super) struct ShoreLines<'a> {
     map: &'a Map,
     summaries: &'a dyn Summaries,
-    /// The first chain of each tile, and one after the last.
+    /// The first chain of each tile, and the total number of chains at the end.
     firsts: Vec<u32>,
     chains: Vec<Chain>,
-    /// In their order.
+    /// Sorted by lake, then by first side.
     rings: Vec<Ring>,
-    /// In their order.
+    /// Sorted by lake, then by tile.
     islands: Vec<Islands>,
-    /// Where the list of each tile lies in its summary.
+    /// The range of each tile's list in its summary.
     lists: Vec<Range<usize>>,
 }
 
 impl<'a> ShoreLines<'a> {
-    /// Reads what [`write`] wrote, and puts lines together.
+    /// Reads what [`write`] wrote, and connects the chains to lines.
     pub(super) fn read(map: &'a Map, what: &'static str, summaries: &'a dyn Summaries) -> Result<Self> {
         let mut lines = Self {
             map,
@@ -149,7 +151,7 @@ impl<'a> ShoreLines<'a> {
         Ok(lines)
     }
 
-    /// A tile's summary; where its chains go on is put to `onward`, as tiles and doors.
+    /// Reads a tile's summary. Appends the continuation of each of its chains to `onward`, as tile and door.
     fn take(&mut self, tile: usize, mut reader: Reader<'_>, length: usize, onward: &mut Vec<[u32; 2]>) -> Result<()> {
         let map = self.map;
         let doors = 4 * Rim(map.tiling.window(tile).size()).len();
@@ -187,6 +189,8 @@ impl<'a> ShoreLines<'a> {
             let bytes = [0, reader.number()?];
             self.islands.push(Islands { lake, tile: tile as u32, bytes });
         }
+        // The runs of chains, the records of closed lines and the list follow one after another. Compute the position
+        // of each.
         let list = reader.number()?;
         let mut at = (length - reader.left()) as u64;
         let end = |at: u64, bytes: u64| at.checked_add(bytes).filter(|end| *end <= length as u64);
@@ -205,7 +209,7 @@ impl<'a> ShoreLines<'a> {
         Ok(())
     }
 
-    /// Finds the lines that chains make up.
+    /// Finds the closed lines that chains form.
     fn join(&mut self) -> Result<()> {
         let mut walked = vec![false; self.chains.len()];
         for first in 0..self.chains.len() {
@@ -232,13 +236,13 @@ impl<'a> ShoreLines<'a> {
         Ok(())
     }
 
-    /// What a tile lists.
+    /// Returns the list of a tile.
     pub(super) fn list(&self, what: &'static str, tile: usize) -> Result<Records<'a>> {
         let bytes = self.lists.get(tile).cloned().ok_or_else(broken)?;
         Records::new(self.summaries, what, tile, bytes)
     }
 
-    /// Tells of the outline of a lake of several tiles, a line after another in the order of their first sides.
+    /// Reports the outline of a lake that extends over several tiles, line by line in the order of their first sides.
     pub(super) fn tell(&self, lake: u32, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<()> {
         let rings = &self.rings[self.rings.partition_point(|ring| ring.lake < lake)..];
         let mut rings = rings.iter().take_while(|ring| ring.lake == lake).peekable();
@@ -266,7 +270,7 @@ impl<'a> ShoreLines<'a> {
         }
     }
 
-    /// Tells of a line over several tiles.
+    /// Reports a line that extends over several tiles.
     fn joined(&self, ring: &Ring, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<()> {
         let mut line = Line::begin(self.map, ring.start, found)?;
         let mut draw = |id: u32, parts: Range<usize>| {
@@ -287,7 +291,7 @@ impl<'a> ShoreLines<'a> {
     }
 }
 
-/// Tells of a line that lies in one tile, from its first side on.
+/// Reports a line inside one tile, beginning at its first side.
 pub(super) fn closed(
     map: &Map,
     tile: usize,
@@ -300,18 +304,20 @@ pub(super) fn closed(
     line.end()
 }
 
-/// A line that is being told: the ends of its straight parts, as in [`outlines`](thalweg_render::products::lakes::outlines).
+/// A line that is being reported, as the ends of its straight segments, like in
+/// [`outlines`](thalweg_render::products::lakes::outlines).
 ///
-/// A line turns where it begins: were it straight there, one of its sides would come before that one in row-major order.
+/// A line always turns where it begins: if it continued straight there, one of its other sides would come first in
+/// row-major order.
 struct Line<'a> {
-    /// The most that a place may be, in halves of a cell.
+    /// The largest valid coordinates, in halves of a cell.
     most: [i64; 2],
-    /// Where it begins, and how far it is, in halves of a cell.
+    /// The first position and the current one, in halves of a cell.
     origin: Cell<i64>,
     at: Cell<i64>,
-    /// The direction in which it goes.
+    /// The current direction.
     direction: Option<u8>,
-    /// Its first point.
+    /// The first point.
     first: Option<Cell<f64>>,
     points: Vec<Cell<f64>>,
     begins: bool,
@@ -319,6 +325,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
+    /// Begins a line at a side, given as [`key`].
     fn begin(map: &Map, start: u64, found: &'a mut dyn FnMut(Product) -> Result<()>) -> Result<Self> {
         let size = map.tiling.size();
         let cell = map.tiling.cell(start >> 2);
@@ -339,7 +346,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Goes on by runs of steps.
+    /// Continues the line by runs of steps.
     fn draw(&mut self, tile: usize, runs: &[u8]) -> Result<()> {
         let mut reader = Reader::bare(WHAT, tile, runs);
         while reader.left() > 0 {
@@ -349,7 +356,8 @@ impl<'a> Line<'a> {
                 self.point()?;
                 self.direction = Some(direction);
             }
-            // Along an axis from middle to middle it is a cell, and to a side round the corner half of one.
+            // A step along an axis, from one side's middle to the next, is one cell; a step round a corner is half a
+            // cell along both axes.
             let halves = if direction % 2 == 0 { 2 } else { 1 };
             for axis in 0..2 {
                 let step = D8::OFFSETS[usize::from(direction)][axis] as i64 * halves;
@@ -361,6 +369,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
+    /// Adds the current position as a point, and reports the points if there are enough.
     fn point(&mut self) -> Result<()> {
         let point = self.at.map(|halves| 0.5 * halves as f64);
         self.first.get_or_insert(point);
@@ -368,11 +377,13 @@ impl<'a> Line<'a> {
         if self.points.len() < POINTS { Ok(()) } else { self.tell() }
     }
 
+    /// Reports the points collected so far.
     fn tell(&mut self) -> Result<()> {
         let (points, begins) = (std::mem::take(&mut self.points), std::mem::take(&mut self.begins));
         (self.found)(Product::Shore { begins, points })
     }
 
+    /// Closes the line, and reports the remaining points.
     fn end(mut self) -> Result<()> {
         let first = self.first.ok_or_else(broken)?;
         if self.at != self.origin {
@@ -383,17 +394,17 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Makes room for `count` more, and little more than is needed.
+/// Reserves room for `count` more items, with little excess capacity.
 fn room<T>(list: &mut Vec<T>, count: usize) {
     if list.capacity() - list.len() < count {
         list.reserve_exact(count.max(list.len() / 8));
     }
 }
 
-/// Bytes that the shores of all tiles take at the most, with readers of them, whatever the ground is.
+/// Returns an upper limit, in bytes, of the memory for the shores of all tiles and their readers, for any terrain.
 pub(super) fn bytes(tiling: &TileGrid) -> u64 {
-    // Round a corner of cells goes no more than one line into a tile, so that there are no more chains than corners on its rim. A line over
-    // tiles has two chains at least, and of lakes there is one to two cells of a rim at the most.
+    // At most one line enters a tile at each corner of cells, so there are no more chains than corners on its rim. A
+    // line over several tiles has at least two chains, and there is at most one lake per two rim cells.
     let [down, across] = tiling.shape();
     let corners = 2 * (tiling.size()[0] as u64 * across as u64 + tiling.size()[1] as u64 * down as u64);
     let chains = (size_of::<Chain>() + size_of::<[u32; 2]>() + 1) as u64 * corners;
@@ -403,6 +414,7 @@ pub(super) fn bytes(tiling: &TileGrid) -> u64 {
     (chains + rings + islands) / 8 * 9 + 9 + tiles + (2 * POINTS * size_of::<Cell<f64>>()) as u64
 }
 
+/// Returns the error for lines that do not fit together.
 fn broken() -> Error {
     Error::value(WHAT, "some that do not meet", "those of the tiles of one map")
 }

@@ -1,7 +1,8 @@
-//! Lines along the shores of a tile's lakes: those that end where they begin, and pieces that go on in other tiles.
+//! Traces the shorelines of a tile's lakes: closed lines, and pieces that continue in other tiles.
 //!
-//! A line goes from the middle of a side of a cell to that of the next, as [`outlines`](thalweg_render::products::lakes::outlines) walks it. So it
-//! is a side to begin at, and runs of equal steps. Which side comes next is told by the cells that touch: a tile needs one round it.
+//! A line goes from the middle of one side of a cell to that of the next, in the same way as
+//! [`outlines`](thalweg_render::products::lakes::outlines). It is stored as a first side and runs of equal steps. The
+//! next side depends on adjacent cells, so a tile needs a halo of one cell.
 
 use std::ops::Range;
 
@@ -11,15 +12,15 @@ use thalweg_core::{Cell, Size};
 use thalweg_flow::D8;
 use thalweg_render::products::lakes::CellSide;
 
-/// Which cells of a tile, and of those that touch it, lakes cover.
+/// Which cells of a tile, and of the cells around it, are covered by lakes.
 pub(super) struct Wet {
     size: Size,
-    /// With a cell more on each side; dry where the map has none.
+    /// Row-major, with one additional cell on each side; dry outside the map.
     cells: Vec<bool>,
 }
 
 impl Wet {
-    /// `is_wet` is asked for each cell of the tile and round it, by its place in the tile.
+    /// Creates the mask. `is_wet` is called for each cell of the tile and around it, with its position in the tile.
     pub(super) fn new([rows, cols]: Size, is_wet: impl Fn(Cell<isize>) -> bool) -> Self {
         let all = (-1..=rows as isize).flat_map(|i| (-1..=cols as isize).map(move |j| Cell::new(i, j)));
         Self { size: [rows, cols], cells: all.map(is_wet).collect() }
@@ -33,48 +34,49 @@ impl Wet {
         (0..2).all(|axis| cell[axis] >= 0 && cell[axis] < self.size[axis] as isize)
     }
 
-    /// Whether a side of a cell of the tile is a lake's shore.
+    /// Returns true if a side of a cell of the tile is a lake's shore.
     fn is_shore(&self, side: CellSide) -> bool {
         self.at(side.cell) && !self.at(side.neighbour())
     }
 }
 
-/// A line that ends where it begins, at the first of its sides.
+/// A closed line, which begins at the first of its sides in row-major order.
 pub(super) struct Loop {
-    /// Index in the tile of the cell of that side.
+    /// The tile index of that side's cell.
     pub(super) cell: u32,
     /// That side.
     pub(super) side: u8,
-    /// Where its steps lie in [`TileShores::runs`].
+    /// The range of its steps in [`TileShores::runs`].
     pub(super) runs: Range<usize>,
 }
 
-/// A piece of a line that comes from another tile and goes on in another.
+/// A piece of a line that comes from another tile and continues in another one.
 pub(super) struct Piece {
-    /// Index in the tile of its first cell.
+    /// The tile index of its first cell.
     pub(super) cell: u32,
-    /// Where it begins: the cell's place on the rim times four, and the side.
+    /// Where it enters the tile: the cell's place on the rim times four, plus the side.
     pub(super) door: u32,
-    /// The side with which it goes on elsewhere, by place in this tile.
+    /// The side with which it continues in another tile, with positions relative to this tile.
     pub(super) onward: CellSide,
-    /// Index in the tile of the cell of the first of its sides in row-major order, and that side.
+    /// The first of its sides in row-major order: the tile index of its cell, and the side.
     pub(super) least: (u32, u8),
-    /// Where the steps before that side lie in [`TileShores::runs`], and those after it.
+    /// The ranges in [`TileShores::runs`] of the steps before that side, and after it.
     pub(super) runs: [Range<usize>; 2],
 }
 
-/// The lines of a tile.
+/// The shorelines of a tile.
 pub(super) struct TileShores {
-    /// Steps of one direction that follow one another: their number times eight, and the code of the direction
-    /// ([`D8`]).
+    /// Runs of consecutive steps in one direction: their number times eight, plus the code of the direction ([`D8`]).
     pub(super) runs: Vec<u8>,
-    /// In the order of the sides with which they begin.
+    /// Closed lines, in the order of the sides with which they begin.
     pub(super) loops: Vec<Loop>,
-    /// In the order of their doors.
+    /// Pieces, in the order of their doors.
     pub(super) pieces: Vec<Piece>,
 }
 
 impl TileShores {
+    /// Traces all shorelines of a tile: first the pieces that enter over the rim, then the closed lines among the
+    /// remaining sides.
     pub(super) fn find(wet: &Wet) -> Self {
         let [rows, cols] = wet.size;
         let mut trace = ShoreTrace { wet, traced: vec![0; rows * cols], steps: Vec::new() };
@@ -103,7 +105,7 @@ impl TileShores {
         shores
     }
 
-    /// Puts steps as runs, and tells where.
+    /// Appends steps as runs, and returns their range.
     fn put(&mut self, steps: &[u8]) -> Range<usize> {
         let start = self.runs.len();
         for run in steps.chunk_by(|a, b| a == b) {
@@ -113,10 +115,10 @@ impl TileShores {
     }
 }
 
-/// What is traced of a tile's shores.
+/// The state of tracing a tile's shores.
 struct ShoreTrace<'a> {
     wet: &'a Wet,
-    /// For each cell, a bit to a side.
+    /// For each cell, one bit per side that has been traced.
     traced: Vec<u8>,
     /// The directions of the last line's steps.
     steps: Vec<u8>,
@@ -127,8 +129,8 @@ impl ShoreTrace<'_> {
         (cell.row as usize * self.wet.size[1] + cell.col as usize) as u32
     }
 
-    /// Goes along from a side until the line ends there or leaves the tile: the first side of it in row-major order, how many steps come
-    /// before that, and the side after its last.
+    /// Follows the shore from a side until the line returns to it or leaves the tile. Returns the line's first side
+    /// in row-major order, the number of steps before it, and the side after the last step.
     fn along(&mut self, first: CellSide) -> ((u32, u8), usize, CellSide) {
         self.steps.clear();
         let (mut at, mut least) = (first, ((u32::MAX, 0), 0));

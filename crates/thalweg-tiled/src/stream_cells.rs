@@ -1,4 +1,5 @@
-//! Counts, basins and streams of every cell; streams put together as lines out of the pieces that tiles have of them; their orders.
+//! Drainage areas, basins and streams of every cell; assembles streams from the tiles' pieces as lines, with their
+//! orders.
 
 use rayon::prelude::*;
 
@@ -15,22 +16,23 @@ use thalweg_io::Samples;
 const SUMMARY: &str = "summary of streams";
 const ANSWER: &str = "answer of streams";
 
-/// Catchments, basins, and the tile's pieces of streams.
+/// The pass that computes drainage areas and basins, and finds the tile's pieces of streams.
 pub(super) struct Gather(pub(super) SharedMap);
 
-/// Strahler's orders.
+/// The pass that computes the Strahler orders of cells.
 pub(super) struct Orders(pub(super) SharedMap);
 
 /// The streams of a tile.
 struct TileStreams<'a> {
     directions: &'a Directions,
     is_stream: &'a dyn Fn(usize) -> bool,
-    /// For each cell the streams that run into it, from this tile and others.
+    /// For each cell, the number of streams that flow into it, from this tile and others.
     tributaries: Vec<u8>,
 }
 
 impl<'a> TileStreams<'a> {
-    /// `others` are for each cell of the rim the neighbours on other tiles from which a stream comes.
+    /// Finds the tributaries. `others` has for each cell of the rim a bit for each neighbour on another tile from
+    /// which a stream flows in.
     fn of(directions: &'a Directions, is_stream: &'a dyn Fn(usize) -> bool, others: &[u8]) -> Self {
         let mut tributaries = vec![0u8; directions.len()];
         for k in (0..directions.len()).filter(|k| is_stream(*k)) {
@@ -40,25 +42,25 @@ impl<'a> TileStreams<'a> {
         }
         let [_, cols] = directions.size();
         for (Cell { row: i, col: j }, others) in Rim(directions.size()).cells().zip(others) {
-            // Of directions from elsewhere more may seem to come than there are neighbours.
+            // Saturate: in invalid messages there may seem to be more tributaries than neighbours.
             let count = &mut tributaries[i * cols + j];
             *count = count.saturating_add(others.count_ones() as u8);
         }
         Self { directions, is_stream, tributaries }
     }
 
-    /// The stream cell of this tile that stream cell `k` drains to.
+    /// Returns the stream cell of this tile that stream cell `k` drains to; `None` if there is none.
     fn onward(&self, k: usize) -> Option<usize> {
         self.directions.next(k).filter(|n| *n < self.directions.len() && (self.is_stream)(*n))
     }
 }
 
-/// What a piece of a stream comes to within its tile, or where a stream comes from another tile.
+/// How a piece of a stream ends within its tile, or what kind of cell a stream from another tile enters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
-    /// It goes on in another tile; on a cell where a stream comes in, it goes on in this one.
+    /// The piece continues in another tile; for a cell that a stream enters, the stream continues in this tile.
     Onward,
-    /// A junction: the water of others is in the count there.
+    /// A junction, where the count includes the water of other tributaries.
     Junction,
     /// An outlet.
     Outlet,
@@ -140,8 +142,8 @@ impl TilePass for Gather {
 
     fn solve_bytes(&self) -> u64 {
         let (reaches, rims) = (max_reaches(&self.0), self.0.tiling.rims());
-        // A piece begins where a reach does, or comes in over a rim; then for each reach its head, the one below,
-        // order, magnitude, what waits.
+        // A piece begins where a reach does, or where a stream enters over the rim. Bytes per reach: its head, its
+        // receiver, order, magnitude, and the state of the ordering.
         const REACH_BYTES: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
         let [pieces, doors, arrivals] = [size_of::<Piece>(), size_of::<Door>(), size_of::<Arrival>()].map(|n| n as u64);
         3 * messages(&self.0.tiling) + pieces * (reaches + rims) + (doors + arrivals + 6) * rims + REACH_BYTES * reaches
@@ -152,21 +154,22 @@ impl TilePass for Gather {
     }
 }
 
-/// The largest number of reaches that a map can have: sources share no cell of their catchments, and junctions are
-/// fewer than sources.
+/// Returns the largest number of reaches that a map can have: the drainage areas of sources do not overlap, and there
+/// are fewer junctions than sources.
 fn max_reaches(map: &Map) -> u64 {
     let cells = map.tiling.index([map.grid.rows(), 0]);
     cells.min(2 * (cells / map.least.max(1)))
 }
 
-/// The tile's pieces of streams, and where streams come from other tiles.
+/// Encodes the tile's pieces of streams, and the places where streams enter from other tiles.
 fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
     let cols = ways.window.size()[1];
     let rim = Rim(ways.window.size());
     let is_stream = |k: usize| counts[k] as u64 >= map.least && map.is_dry(ways.filled[k]);
     let streams = TileStreams::of(&ways.directions, &is_stream, &told.streams);
     let tributaries = |k: usize| streams.tributaries[k];
-    // Where a stream leaves the tile for a cell above the sea, it goes on: there its catchment is no less.
+    // A stream that leaves the tile to a cell above the sea continues there, because its drainage area does not
+    // decrease.
     let leaves = |k: usize| {
         let place = rim.place([k / cols, k % cols])?;
         let exit = ways.exits[place]?;
@@ -206,7 +209,7 @@ fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
             }
             at = next;
         };
-        // Steps within a tile without circles are fewer than its cells.
+        // In a tile without cycles there are fewer steps than cells.
         writer.number(steps.len() as u64);
         writer.bytes(&steps);
         writer.byte(kind as u8);
@@ -217,39 +220,40 @@ fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
     writer.finish()
 }
 
-/// Where streams come into a tile over its rim.
+/// A cell where streams enter a tile over its rim.
 struct Door {
     place: u32,
-    /// The neighbours that they come from.
+    /// A bit for each neighbour that they come from.
     streams: u8,
     kind: End,
     height: i32,
     count: u64,
 }
 
-/// A stream's cells in one tile, and the one that it steps on to.
+/// The cells of a stream in one tile, and the cell of the next tile that it steps to.
 struct Piece {
-    /// Index in the tile of its first cell.
+    /// The tile index of its first cell.
     start: u32,
     kind: End,
-    /// Its last step.
+    /// The direction of its last step.
     step: D8,
-    /// Where its steps lie among the bytes of the summary, and how many there are.
+    /// The position of its steps in the bytes of the summary, and their number.
     steps: [u32; 2],
-    /// Of its first and its last cell.
+    /// The heights of its first and its last cell.
     heights: [i32; 2],
     count: u64,
-    /// Index in the map of its last cell.
+    /// The map index of its last cell.
     last: u64,
 }
 
-/// A tile's summary, read.
+/// A decoded summary of a tile.
 struct TilePieces {
     doors: Vec<Door>,
     pieces: Vec<Piece>,
 }
 
 impl TilePieces {
+    /// Decodes the summary of a tile.
     fn read(map: &Map, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
         let window = map.tiling.window(tile);
@@ -269,7 +273,7 @@ impl TilePieces {
         for _ in 0..reader.count()? {
             let (start, height) = (reader.below(window.size()[0] * window.size()[1])? as u32, reader.near_i32()?);
             let count = reader.count()?;
-            // A tile's messages are some bytes a cell: within 32 bits.
+            // A tile's message has a few bytes per cell, so positions fit 32 bits.
             let at = u32::try_from(summary.len() - reader.left()).map_err(|_| reader.damaged())?;
             let mut last = cell_of(window, start);
             let mut step = None;
@@ -301,14 +305,14 @@ impl TilePieces {
     }
 }
 
-/// The cell of the map of an index in a tile.
+/// Returns the map cell of a tile index.
 fn cell_of(window: CellRect, k: u32) -> Cell {
     Cell::new(window.start[0] + k as usize / window.size()[1], window.start[1] + k as usize % window.size()[1])
 }
 
-/// A stream that comes into a tile.
+/// A stream that enters a tile.
 struct Arrival {
-    /// Number of the door.
+    /// The index of the door.
     door: u32,
     /// The neighbour that it comes from.
     from: u8,
@@ -317,15 +321,15 @@ struct Arrival {
 
 /// The streams of the whole map, without their cells.
 struct Streams {
-    /// For each its first cell's index in the map, its first piece's tile and number.
+    /// For each stream, the map index of its first cell, and the tile and index of its first piece.
     heads: Vec<(u64, u32, u32)>,
-    /// For each the one that it runs into, or [`NONE`].
+    /// For each stream, the stream that it flows into, or [`NONE`].
     downstream: Vec<u32>,
     orders: Vec<u8>,
     magnitudes: Vec<u32>,
 }
 
-/// No stream.
+/// Index that stands for no stream.
 const NONE: u32 = u32::MAX;
 
 /// The pieces of all tiles.
@@ -334,16 +338,17 @@ struct Network<'a> {
     tiles: Vec<TilePieces>,
 }
 
-/// Where a stream comes out of a piece that goes on in another tile.
+/// Where a stream leaves a piece and enters another tile.
 struct Onward<'a> {
     tile: usize,
-    /// The door's number.
+    /// The index of the door.
     at: usize,
     door: &'a Door,
-    /// The piece that it goes on in.
+    /// The piece in which it continues, if it does.
     piece: Option<usize>,
 }
 
+/// Returns the error for pieces that do not fit together.
 fn broken() -> Error {
     Error::value("pieces of streams", "some that do not meet", "those of the tiles of one map")
 }
@@ -354,13 +359,15 @@ impl Network<'_> {
         doors.binary_search_by_key(&place, |door| door.place as usize).ok().map(|at| (at, &doors[at]))
     }
 
-    /// What begins where a stream only comes in is no head.
+    /// Returns true if a piece is the first of a stream. A piece that begins where a stream merely enters the tile is
+    /// not.
     fn is_head(&self, tile: usize, piece: &Piece) -> bool {
         let size = self.map.tiling.window(tile).size();
         let place = Rim(size).place([piece.start as usize / size[1], piece.start as usize % size[1]]);
         place.and_then(|place| self.door(tile, place)).is_none_or(|(_, door)| door.kind != End::Onward)
     }
 
+    /// Returns where a piece enters another tile; `None` if it ends in its own.
     fn onward(&self, piece: &Piece) -> Result<Option<Onward<'_>>> {
         if piece.kind != End::Onward {
             return Ok(None);
@@ -380,14 +387,16 @@ impl Network<'_> {
         Ok(Some(Onward { tile, at, door, piece }))
     }
 
-    /// Puts the pieces of all tiles together: the streams, and for each tile what comes in, in the order of its doors.
+    /// Assembles the pieces of all tiles. Returns the streams, and for each tile the streams that enter it, in the
+    /// order of its doors.
     fn join(&self) -> Result<(Streams, Vec<Vec<Arrival>>)> {
         let tiling = &self.map.tiling;
         let mut heads: Vec<(u64, u32, u32)> = Vec::new();
         for (tile, pieces) in self.tiles.iter().enumerate() {
             let window = tiling.window(tile);
             for (number, piece) in pieces.pieces.iter().enumerate().filter(|(_, piece)| self.is_head(tile, piece)) {
-                // There are fewer tiles than bytes of memory for their messages, and fewer pieces than cells of a tile.
+                // These fit 32 bits: there are fewer tiles than bytes of memory for their messages, and fewer pieces
+                // than cells of a tile.
                 heads.push((tiling.index(cell_of(window, piece.start)), tile as u32, number as u32));
             }
         }
@@ -397,7 +406,7 @@ impl Network<'_> {
         heads.par_sort_unstable();
         let mut arrivals: Vec<Vec<Arrival>> = self.tiles.iter().map(|_| Vec::new()).collect();
         let mut downstream = Vec::with_capacity(heads.len());
-        // No stream has more pieces than there are.
+        // In total, streams cannot have more pieces than there are. This detects cycles in damaged summaries.
         let mut left: usize = self.tiles.iter().map(|tile| tile.pieces.len()).sum();
         for (id, (_, tile, number)) in heads.iter().enumerate() {
             let mut piece = &self.tiles[*tile as usize].pieces[*number as usize];
@@ -416,7 +425,7 @@ impl Network<'_> {
         Ok((Streams { heads, downstream, orders, magnitudes }, arrivals))
     }
 
-    /// A reach with its cells, which are taken from the summaries.
+    /// Returns a reach with its cells, which are read from the summaries.
     fn reach(&self, streams: &Streams, id: usize, summaries: &dyn Summaries) -> Result<ChannelReach> {
         let (head, tile, number) = streams.heads[id];
         let (mut tile, mut piece) = (tile as usize, &self.tiles[tile as usize].pieces[number as usize]);
@@ -424,6 +433,7 @@ impl Network<'_> {
         let mut end = tiling.cell(head);
         let mut cells = vec![end];
         let first = Height(piece.heights[0]);
+        // Append the cells of all pieces of the reach.
         let (last, count) = loop {
             let [at, steps] = piece.steps.map(|n| n as usize);
             for step in summaries.part(tile, at..at + steps)?.iter() {
@@ -452,7 +462,7 @@ impl Network<'_> {
     }
 }
 
-/// Orders and magnitudes of streams, each after those that run into it.
+/// Computes the Strahler orders and Shreve magnitudes of streams, each after its tributaries.
 fn order(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
     let mut waits = vec![0u32; downstream.len()];
     for below in downstream.iter().filter(|below| **below != NONE) {
@@ -477,7 +487,7 @@ fn order(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
     (orders, magnitudes)
 }
 
-/// The greatest order that has come to a cell, and whether more than one has it.
+/// The greatest order of the tributaries of a cell so far, and whether more than one of them has it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Top {
     greatest: u8,
@@ -490,7 +500,8 @@ impl Top {
         self.greatest = self.greatest.max(order);
     }
 
-    /// Strahler's order there; a source's if nothing has come. No map has streams enough for more than 255.
+    /// Returns the Strahler order of the cell; 1 if it has no tributaries. No map has enough streams for an order
+    /// above 255.
     fn order(self) -> u8 {
         self.greatest.saturating_add(u8::from(self.twice)).max(1)
     }
@@ -518,7 +529,7 @@ impl TilePass for Orders {
         let filled = inputs.heights(TileLayer::Filled, window)?;
         let areas = inputs.areas(TileLayer::Area, window)?;
         let (directions, _) = within(map, window, codes)?;
-        // Areas rise with counts: the least count's tells them apart.
+        // Areas increase with counts, so the area of the least count is an exact threshold.
         let least = map.least as f64 * map.grid.cell_area();
         let is_stream = |k: usize| areas[k] >= least && map.is_dry(filled[k]);
         let streams = TileStreams::of(&directions, &is_stream, &[]);
@@ -536,7 +547,7 @@ impl TilePass for Orders {
         let mut orders = vec![0u8; directions.len()];
         for first in 0..directions.len() {
             let mut next = Some(first).filter(|k| is_stream(*k) && streams.tributaries[*k] == 0);
-            // Each walk goes on as far as it is the last to come.
+            // Each walk continues as long as it is the last to arrive at a cell.
             while let Some(k) = next {
                 orders[k] = tops[k].order();
                 next = streams.onward(k).filter(|n| {

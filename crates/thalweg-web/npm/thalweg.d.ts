@@ -403,84 +403,84 @@ export interface GradientNoiseParameters {
    */
   kind?: "fbm" | "billow" | "ridged";
   /**
-   * Height of hills: three standard deviations of fbm, the whole range of the others; below 0 turned upside down.
+   * Height of hills: three standard deviations for fbm, the whole range for the others; negative values turn the ground upside down.
    *
    * Allowed: -16000 to 16000 m.
    * @default 1200
    */
   amplitude?: number;
   /**
-   * Distance from one great hill to the next.
+   * Distance from one large hill to the next.
    *
    * Allowed: 0.01 to 100000000 m.
    * @default 9000
    */
   wavelength?: number;
   /**
-   * Number of octaves: each adds finer hills, as far as the grid carries them.
+   * Number of octaves: each one adds finer hills, as far as the grid can resolve them.
    *
    * Allowed: 1 to 24, whole.
    * @default 12
    */
   octaves?: number;
   /**
-   * Share of the height that the next finer octave keeps (persistence): more is rougher.
+   * Height of an octave relative to the next coarser one (persistence): higher values are rougher.
    *
    * Allowed: 0 to 1.
    * @default 0.47
    */
   gain?: number;
   /**
-   * Factor by which hills shrink from one octave to the next.
+   * Factor by which hills become smaller from one octave to the next.
    *
    * Allowed: 1.1 to 8.
    * @default 2
    */
   lacunarity?: number;
   /**
-   * Ridged: size of the noise, about 0 to 1, at which ground is lowest; lower makes narrow ridges with second crests between.
+   * For ridged: the size of the noise, about 0 to 1, at which the ground is lowest; lower values make narrow ridges with secondary crests between.
    *
    * Allowed: 0.1 to 4.
    * @default 1
    */
   ridge_offset?: number;
   /**
-   * Ridged: factor by which the height of an octave lets in the next one; low leaves valleys and flanks smooth.
+   * For ridged: how strongly the height of an octave admits the next one; low values leave valleys and flanks smooth.
    *
    * Allowed: 0 to 100.
    * @default 2
    */
   ridge_gain?: number;
   /**
-   * How much steep slopes lose of finer octaves: erosion-like smooth flanks.
+   * How much finer octaves are reduced on steep slopes: smooth flanks, as if eroded.
    *
    * Allowed: 0 to 1000.
    * @default 0.1
    */
   damping?: number;
   /**
-   * How far points are carried aside: bends ridges and hills (three standard deviations; at most 262144 cells).
+   * Displacement of points by domain warp, which curves ridges and hills (three standard deviations; at most 262144 cells).
    *
    * Allowed: 0 to 1000000 m.
    * @default 500
    */
   warp?: number;
   /**
-   * Distance over which the warp turns.
+   * Wavelength of the domain warp.
    *
    * Allowed: 0.01 to 100000000 m.
    * @default 8000
    */
   warp_wavelength?: number;
   /**
-   * Added to all: the mean elevation of fbm, the floor of the others.
+   * Elevation added everywhere: the mean elevation of fbm, the lowest elevation of the others.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -491,70 +491,70 @@ export interface GradientNoiseParameters {
 /** Bowls, peaks or blocks shaped by the distance to scattered points. */
 export interface CellularNoiseParameters {
   /**
-   * Which distance: bowls between crests (f1), wider ones (f2), or blocks between valleys (f2_minus_f1).
+   * Distance that shapes the ground: bowls between crests (f1), wider bowls (f2), or blocks between valleys (f2_minus_f1).
    *
    * Allowed: one of f1, f2, f2_minus_f1.
    * @default "f1"
    */
   distance?: "f1" | "f2" | "f2_minus_f1";
   /**
-   * Rise of the ground over a distance of one wavelength from a point; below 0 turns bowls into peaks.
+   * Rise of the ground from a feature point to a distance of one wavelength; negative values turn bowls into peaks.
    *
    * Allowed: -16000 to 16000 m.
    * @default -1300
    */
   amplitude?: number;
   /**
-   * Mean distance between points: how far apart peaks or bowls stand.
+   * Mean distance between feature points, and so between bowls or peaks.
    *
    * Allowed: 0.01 to 100000000 m.
    * @default 4500
    */
   wavelength?: number;
   /**
-   * How irregularly points stand: at 0 in the middles of their squares, at 1 anywhere in them.
+   * Irregularity of the points: 0 places them at the centres of their squares, 1 anywhere in them.
    *
    * Allowed: 0 to 1.
    * @default 1
    */
   jitter?: number;
   /**
-   * Number of octaves: each adds cells of half the size.
+   * Number of octaves; each one adds cells of half the size.
    *
    * Allowed: 1 to 24, whole.
    * @default 7
    */
   octaves?: number;
   /**
-   * Share of the height that the next finer octave keeps.
+   * Height of an octave relative to the next coarser one.
    *
    * Allowed: 0 to 1.
    * @default 0.4
    */
   gain?: number;
   /**
-   * How far points of the ground are carried aside: bends the straight crests (three standard deviations).
+   * Displacement of points by domain warp, as three standard deviations: it curves the straight crests.
    *
    * Allowed: 0 to 1000000 m.
    * @default 700
    */
   warp?: number;
   /**
-   * Distance over which the warp turns.
+   * Wavelength of the domain warp.
    *
    * Allowed: 0.01 to 100000000 m.
    * @default 5000
    */
   warp_wavelength?: number;
   /**
-   * Added to all: the elevation at the points.
+   * Elevation added everywhere: with f1, the elevation at the feature points.
    *
    * Allowed: -16000 to 16000 m.
    * @default 900
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -565,7 +565,7 @@ export interface CellularNoiseParameters {
 /** Rough ground by repeated subdivision of squares, with a roughness. */
 export interface DiamondSquareParameters {
   /**
-   * Largest displacement on the first level: the height of the land.
+   * Largest displacement on the first level, which sets the height of the land.
    *
    * Allowed: 0 to 16000 m.
    * @default 800
@@ -579,21 +579,21 @@ export interface DiamondSquareParameters {
    */
   corners?: number;
   /**
-   * Hurst's H: how fast displacements fall; low is rough, high is smooth.
+   * Hurst's H, the rate at which displacements fall with each level: low values give rough ground, high values smooth ground.
    *
    * Allowed: 0 to 2.
    * @default 1
    */
   roughness?: number;
   /**
-   * Added to all.
+   * Elevation added everywhere.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -604,7 +604,7 @@ export interface DiamondSquareParameters {
 /** Rough ground by repeated subdivision: edges from their ends, squares from their corners. */
 export interface MidpointDisplacementParameters {
   /**
-   * Largest displacement on the first level: the height of the land.
+   * Largest displacement on the first level, which sets the height of the land.
    *
    * Allowed: 0 to 16000 m.
    * @default 650
@@ -618,21 +618,21 @@ export interface MidpointDisplacementParameters {
    */
   corners?: number;
   /**
-   * Hurst's H: how fast displacements fall; low is rough, high is smooth.
+   * Hurst's H, the rate at which displacements fall with each level: low values give rough ground, high values smooth ground.
    *
    * Allowed: 0 to 2.
    * @default 0.85
    */
   roughness?: number;
   /**
-   * Added to all.
+   * Elevation added everywhere.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -643,7 +643,7 @@ export interface MidpointDisplacementParameters {
 /** Periodic hills from waves that shrink by a power of their frequency. */
 export interface FourierSynthesisParameters {
   /**
-   * How fast waves shrink with frequency: 1.25 rough, 2 hills, 3 swells.
+   * Rate at which amplitudes fall with frequency: 1.25 gives rough ground, 2 hills, 3 gentle swells.
    *
    * Allowed: 0 to 6.
    * @default 2
@@ -657,21 +657,21 @@ export interface FourierSynthesisParameters {
    */
   amplitude?: number;
   /**
-   * Whether sizes of waves scatter around the law.
+   * How the amplitudes of waves follow the power law.
    *
    * Allowed: one of normal, exact.
    * @default "normal"
    */
   spectrum?: "normal" | "exact";
   /**
-   * Added to all: the mean elevation.
+   * Elevation added everywhere: the mean elevation.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -679,7 +679,7 @@ export interface FourierSynthesisParameters {
   blend?: "add" | "replace" | "multiply" | "max" | "min";
 }
 
-/** Ground broken again and again along straight lines, each step lower than the one before. */
+/** Breaks the terrain repeatedly along straight lines, each step lower than the one before. */
 export interface FaultFormationParameters {
   /**
    * Number of faults: few leave scarps, many make hills.
@@ -696,28 +696,28 @@ export interface FaultFormationParameters {
    */
   step?: number;
   /**
-   * Share by which the last scarp is lower than the first: 1 lets steps fall to nothing.
+   * Share by which the last scarp is lower than the first: with 1, steps decrease to zero.
    *
    * Allowed: 0 to 1.
    * @default 0.95
    */
   decay?: number;
   /**
-   * Breadth of a scarp; 0 is sheer, much is smooth hills.
+   * Width of a scarp: 0 is vertical, large values give smooth hills.
    *
    * Allowed: 0 to 10000000 m.
    * @default 700
    */
   width?: number;
   /**
-   * Added to all.
+   * Elevation added everywhere.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -728,14 +728,14 @@ export interface FaultFormationParameters {
 /** A plane, cone, dome, crater, island, ridge or outlet. */
 export interface ShapeParameters {
   /**
-   * Which shape.
+   * The shape.
    *
    * Allowed: one of plane, cone, dome, crater, island, ridge, outlet.
    * @default "island"
    */
   kind?: "plane" | "cone" | "dome" | "crater" | "island" | "ridge" | "outlet";
   /**
-   * Height of the middle, of a crater's rim, of a ridge's crest, or of an outlet's middle before its cone is sunk.
+   * Height of the centre, of a crater's rim, of a ridge's crest, or of an outlet's centre before the cone is subtracted.
    *
    * Allowed: -16000 to 16000 m.
    * @default 900
@@ -749,56 +749,56 @@ export interface ShapeParameters {
    */
   depth?: number;
   /**
-   * How far the shape reaches; 0 takes half the shorter side of the map.
+   * Extent of the shape from its centre or axis; 0 takes half the shorter side of the map.
    *
    * Allowed: 0 to 10000000 m.
    * @default 0
    */
   radius?: number;
   /**
-   * Where the centre lies from the map's west (0) to its east (1); it may lie outside.
+   * Position of the centre between the map's west side (0) and its east side (1); it may be outside the map.
    *
    * Allowed: -10 to 10.
    * @default 0.5
    */
   centre_x?: number;
   /**
-   * Where the centre lies from the map's north (0) to its south (1); it may lie outside.
+   * Position of the centre between the map's north side (0) and its south side (1); it may be outside the map.
    *
    * Allowed: -10 to 10.
    * @default 0.5
    */
   centre_y?: number;
   /**
-   * Plane: where it rises to; ridge: where it runs to; clockwise from north.
+   * Plane: the direction in which it rises; ridge: the direction in which it runs. Clockwise from north.
    *
    * Allowed: -360 to 360 °.
    * @default 0
    */
   azimuth?: number;
   /**
-   * Plane: angle of its slope; outlet: that of the land around it.
+   * Plane: the angle of its slope; outlet: the angle of the slope of the land around it.
    *
    * Allowed: 0 to 80 °.
    * @default 2
    */
   tilt?: number;
   /**
-   * How far chance, drawn from the world's seed, turns the shape about the middle of the extent: its azimuth, and its centre along the sides of a rectangle; 1 is anywhere, 0 not at all.
+   * How far the shape is turned at random, by the world's seed, around the middle of the extent: its azimuth turns, and its centre moves along the sides of a rectangle. 1 allows any direction, 0 none.
    *
    * Allowed: 0 to 1.
    * @default 0
    */
   turn?: number;
   /**
-   * Added to all.
+   * Height added to the shape everywhere.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the shape's values are combined with the existing ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -809,14 +809,14 @@ export interface ShapeParameters {
 /** A volcano as lava built it: rift zones, cones along them, a caldera, a fallen flank. */
 export interface VolcanoParameters {
   /**
-   * Height of the summit over the volcano's foot.
+   * Height of the summit above the volcano's foot.
    *
    * Allowed: 0 to 16000 m.
    * @default 2000
    */
   height?: number;
   /**
-   * How far the flanks reach from the axes.
+   * Distance that the flanks extend from the axes.
    *
    * Allowed: 1 to 10000000 m.
    * @default 6000
@@ -830,21 +830,21 @@ export interface VolcanoParameters {
    */
   rifts?: number;
   /**
-   * Length of a rift zone in radii: longer islands.
+   * Length of a rift zone in radii: a greater length makes the island longer.
    *
    * Allowed: 0 to 5.
    * @default 0.6
    */
   stretch?: number;
   /**
-   * Towards where the first rift zone runs, clockwise from north.
+   * Direction of the first rift zone, clockwise from north.
    *
    * Allowed: -360 to 360 °.
    * @default 60
    */
   azimuth?: number;
   /**
-   * How far the seed turns the axes, their gaps and lengths: 0 not at all, 1 to any side.
+   * How much the seed varies the directions, spacing and lengths of the axes: 0 not at all, 1 in any direction.
    *
    * Allowed: 0 to 1.
    * @default 1
@@ -858,49 +858,49 @@ export interface VolcanoParameters {
    */
   vents?: number;
   /**
-   * Radius of the greatest of them.
+   * Radius of the largest small cone.
    *
    * Allowed: 1 to 1000000 m.
    * @default 350
    */
   vent?: number;
   /**
-   * How far the caldera reaches from its middle along the first rift zone; 0 for none.
+   * Distance that the caldera extends from its centre along the first rift zone; 0 for none.
    *
    * Allowed: 0 to 1000000 m.
    * @default 700
    */
   caldera?: number;
   /**
-   * How far its floor lies below the summit.
+   * Depth of the caldera's floor below the summit.
    *
    * Allowed: 0 to 16000 m.
    * @default 220
    */
   caldera_depth?: number;
   /**
-   * How much of the height the scar of a fallen flank takes at its head; 0 for none.
+   * Depth of a collapsed flank's scar at its head, as a share of the height; 0 for none.
    *
    * Allowed: 0 to 1.
    * @default 0.45
    */
   collapse?: number;
   /**
-   * Where the summit lies from west (0) to east (1).
+   * Position of the summit between west (0) and east (1).
    *
    * Allowed: -10 to 10.
    * @default 0.5
    */
   centre_x?: number;
   /**
-   * Where the summit lies from north (0) to south (1).
+   * Position of the summit between north (0) and south (1).
    *
    * Allowed: -10 to 10.
    * @default 0.5
    */
   centre_y?: number;
   /**
-   * How the values meet the ground.
+   * How the volcano's values are combined with the existing ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -908,38 +908,38 @@ export interface VolcanoParameters {
   blend?: "add" | "replace" | "multiply" | "max" | "min";
 }
 
-/** A continent of plates: lowlands, shelf and deep sea, and where the land rises. */
+/** A continent of plates: lowlands, shelf, deep sea, and the uplift of the land. */
 export interface PlatesParameters {
   /**
-   * Mean distance between the middles of plates.
+   * Mean distance between the centres of plates.
    *
    * Allowed: 1 to 100000000 m.
    * @default 470000
    */
   spacing?: number;
   /**
-   * Square of the distance over which plates blend where they meet, over the spacing's square: more is broader belts.
+   * Square of the distance over which plates blend at their boundaries, divided by the square of the spacing: more makes broader belts.
    *
    * Allowed: 0.02 to 1.
    * @default 0.15
    */
   belt?: number;
   /**
-   * How far boundaries are carried aside (three standard deviations).
+   * How far plate boundaries are displaced by domain warp (three standard deviations).
    *
    * Allowed: 0 to 10000000 m.
    * @default 330000
    */
   warp?: number;
   /**
-   * Distance over which the warp turns most.
+   * Distance over which the warp varies most.
    *
    * Allowed: 1 to 100000000 m.
    * @default 420000
    */
   warp_wavelength?: number;
   /**
-   * How ragged coasts are: standard deviation of the noise in C.
+   * How ragged coasts are: the standard deviation of the noise in C.
    *
    * Allowed: 0 to 2.
    * @default 0.27
@@ -953,14 +953,14 @@ export interface PlatesParameters {
    */
   rough_wavelength?: number;
   /**
-   * Radius of the land, as a share of half the map's shorter side: more is more land.
+   * Radius of the land, as a share of half the map's shorter side: more gives more land.
    *
    * Allowed: 0.05 to 2.
    * @default 1
    */
   radius?: number;
   /**
-   * Elevation of the lowlands far from the coast, before anything rises.
+   * Elevation of the lowlands far from the coast, before any uplift.
    *
    * Allowed: 0 to 8000 m.
    * @default 700
@@ -981,21 +981,21 @@ export interface PlatesParameters {
    */
   depth?: number;
   /**
-   * Standard deviation of hills and swells on the lowlands, from which the first rivers take their turns.
+   * Standard deviation of hills and swells on the lowlands, which give the first rivers their bends.
    *
    * Allowed: 0 to 8000 m.
    * @default 12
    */
   hills?: number;
   /**
-   * Width of the rims along coasts that part the land inside from the sea.
+   * Width of the rims along coasts that separate the interior from the sea.
    *
    * Allowed: 1 to 100000000 m.
    * @default 110000
    */
   rim?: number;
   /**
-   * Mouths of great rivers.
+   * Number of mouths of great rivers.
    *
    * Allowed: 1 to 64, whole.
    * @default 3
@@ -1009,7 +1009,7 @@ export interface PlatesParameters {
    */
   uplift?: number;
   /**
-   * How the values meet the ground.
+   * How the continent's elevations are combined with the existing ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -1020,21 +1020,21 @@ export interface PlatesParameters {
 /** The ground of an elevation model given as a layer. */
 export interface ElevationParameters {
   /**
-   * Factor on the elevations: exaggerates relief.
+   * Factor on the elevations: values above 1 exaggerate relief.
    *
    * Allowed: -1000 to 1000.
    * @default 1
    */
   scale?: number;
   /**
-   * Added to the scaled elevations.
+   * Elevation added to the scaled elevations.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   offset?: number;
   /**
-   * How the values meet the ground.
+   * How the values are combined with the ground.
    *
    * Allowed: one of add, replace, multiply, max, min.
    * @default "add"
@@ -1042,66 +1042,66 @@ export interface ElevationParameters {
   blend?: "add" | "replace" | "multiply" | "max" | "min";
 }
 
-/** Says where how much rain falls: by latitude, wind and relief. */
+/** Computes the distribution of rain by latitude, wind and relief. */
 export interface ClimateParameters {
   /**
-   * Latitude of the middle of the map: where it lies in the belts.
+   * Latitude of the centre of the map, which determines its position in the wind and rain belts.
    *
    * Allowed: -90 to 90 °.
    * @default 45
    */
   latitude?: number;
   /**
-   * What winds blow by.
+   * How the wind direction is determined.
    *
    * Allowed: one of belts, from.
    * @default "belts"
    */
   winds?: "belts" | "from";
   /**
-   * Where the wind comes from, clockwise from north, for `winds = "from"`.
+   * Direction that the wind comes from, clockwise from north, for `winds = "from"`.
    *
    * Allowed: -360 to 360 °.
    * @default 270
    */
   azimuth?: number;
   /**
-   * How many times as much rain falls as on Earth.
+   * Factor on the rain; 1 is the rain of the Earth.
    *
    * Allowed: 0 to 100.
    * @default 1
    */
   amount?: number;
   /**
-   * Rain that the layer calls 1; where more falls it is 1 too.
+   * Rain at which the layer has the value 1; where more falls the layer stays at 1.
    *
    * Allowed: 0.01 to 100 m/a.
    * @default 4
    */
   most?: number;
   /**
-   * Distance over level land on which rain takes all but 1/e of the air's moisture, if none of it evaporates again.
+   * Distance over level land on which rain reduces the moisture of the air to 1/e, if no rain evaporates again.
    *
    * Allowed: 1000 to 100000000 m.
    * @default 1500000
    */
   reach?: number;
   /**
-   * Share of the rain over level land that falls even where air descends: from clouds that rise where the ground is warm.
+   * Share of the rain over level land that falls even where air descends, from clouds that rise over warm ground.
    *
    * Allowed: 0 to 1.
    * @default 0.15
    */
   least?: number;
   /**
-   * Distance over sea on which dry air fills up to all but 1/e.
+   * Distance over sea on which the moisture deficit of dry air falls to 1/e.
    *
    * Allowed: 1000 to 100000000 m.
    * @default 400000
    */
   fill?: number;
   /**
-   * Height by which air must climb to lose all but 1/e of its moisture.
+   * Height that air must climb to lose all but 1/e of its moisture: lower values give wetter slopes and drier rain shadows.
    *
    * Allowed: 100 to 100000 m.
    * @default 4500
@@ -1122,7 +1122,7 @@ export interface ClimateParameters {
    */
   mixing?: number;
   /**
-   * Width of the cells on which it is worked out; at least a 512th of the map.
+   * Width of the cells on which the moisture is computed; at least a 512th of the map.
    *
    * Allowed: 0.01 to 1000000 m.
    * @default 16000
@@ -1130,52 +1130,52 @@ export interface ClimateParameters {
   stride?: number;
 }
 
-/** Land rises and rivers cut it down: branching valleys and ridges over a base level. */
+/** Land is uplifted and rivers incise it: branching valleys and ridges above a base level. */
 export interface StreamPowerParameters {
   /**
-   * Time in all, on the coarsest level: land that began as a plain is in balance after some millions.
+   * Simulated time on the coarsest level: land that began as a plain is in balance after a few million years.
    *
    * Allowed: 0 to 1000000000 a.
    * @default 1000000
    */
   years?: number;
   /**
-   * Length of a step on the coarsest level: longer is quicker and softer.
+   * Length of a time step on the coarsest level: longer steps are faster to compute and give softer terrain.
    *
    * Allowed: 1 to 10000000 a.
    * @default 20000
    */
   step?: number;
   /**
-   * Width of the coarsest level's cells: great valleys are found there; 0 works on the grid's own cells only.
+   * Width of the coarsest level's cells, on which the great valleys form; 0 uses only the grid's own cells.
    *
    * Allowed: 0 to 100000 m.
    * @default 0
    */
   stride?: number;
   /**
-   * Time that each finer level takes, as a part of the level before.
+   * Simulated time of each finer level, as a share of that of the level before.
    *
    * Allowed: 0 to 1.
    * @default 0.2
    */
   finer_years?: number;
   /**
-   * Length of each finer level's steps, as a part of the level before.
+   * Length of each finer level's time steps, as a share of that of the level before.
    *
    * Allowed: 0.01 to 1.
    * @default 0.6
    */
   finer_step?: number;
   /**
-   * Rate at which land rises: higher mountains.
+   * Rate at which the land rises, U: more gives higher mountains.
    *
    * Allowed: 0 to 1 m/a.
    * @default 0.0005
    */
   uplift?: number;
   /**
-   * How much uplift varies from region to region: the deviation of its logarithm.
+   * How much uplift varies from region to region: the standard deviation of its logarithm.
    *
    * Allowed: 0 to 3.
    * @default 0.3
@@ -1189,14 +1189,14 @@ export interface StreamPowerParameters {
    */
   uplift_wavelength?: number;
   /**
-   * How readily rivers cut rock, K: lower mountains.
+   * Erodibility of rock by rivers, K: more gives lower mountains.
    *
    * Allowed: 0 to 1 m^(1−2m)/a.
    * @default 0.000007
    */
   erodibility?: number;
   /**
-   * How much erodibility varies from region to region: the deviation of its logarithm.
+   * How much erodibility varies from region to region: the standard deviation of its logarithm.
    *
    * Allowed: 0 to 3.
    * @default 0.6
@@ -1210,182 +1210,182 @@ export interface StreamPowerParameters {
    */
   erodibility_wavelength?: number;
   /**
-   * How many times as long as wide regions of one uplift or one erodibility are, along a strike that the seed draws: ranges and valleys run that way; 1 for all ways alike.
+   * Ratio of length to width of regions of similar uplift or erodibility, along a strike that the seed draws: ranges and valleys run that way. 1 treats all directions the same.
    *
    * Allowed: 1 to 20.
    * @default 1
    */
   fabric?: number;
   /**
-   * How much more readily rock is eroded that faults have crushed: the logarithm, in the middle of a fault; 0 for none.
+   * How much more erodible crushed rock along faults is: the natural logarithm of the factor in the middle of a fault; 0 for none.
    *
    * Allowed: 0 to 3.
    * @default 0
    */
   faults?: number;
   /**
-   * Distance from fault to fault.
+   * Distance between faults.
    *
    * Allowed: 1 to 10000000 m.
    * @default 3000
    */
   faults_spacing?: number;
   /**
-   * Width of crushed rock along a fault.
+   * Width of the crushed rock along a fault.
    *
    * Allowed: 1 to 100000 m.
    * @default 200
    */
   faults_width?: number;
   /**
-   * How much each octave of fine grain varies erodibility, the deviation of its logarithm: ridges and gullies lose their sameness.
+   * How much each octave of fine grain varies erodibility: the standard deviation of its logarithm. It makes ridges and gullies less uniform.
    *
    * Allowed: 0 to 2.
    * @default 0.5
    */
   grain?: number;
   /**
-   * Distance at which fine grain begins; its octaves go down to the cell.
+   * Wavelength at which fine grain begins; its octaves continue down to the cell.
    *
    * Allowed: 0.01 to 1000000 m.
    * @default 100
    */
   grain_wavelength?: number;
   /**
-   * Water that runs off where the layer `rain` says 1: A is then the water that drains through a cell, of which a metre a year on a square metre counts as one, and `erodibility` is that under a metre a year; 0 counts land, wherever it rains.
+   * Runoff where the layer `rain` is 1. A is then the water that drains through a cell, in units of one metre a year on a square metre, and `erodibility` applies to a runoff of one metre a year. With 0, A is the area of land, whatever the rain.
    *
    * Allowed: 0 to 100 m/a.
    * @default 0
    */
   rain?: number;
   /**
-   * Exponent m of area: higher gives rivers that flatten sooner downstream.
+   * Exponent m of drainage area: a higher value gives rivers that flatten sooner downstream.
    *
    * Allowed: 0 to 2.
    * @default 0.45
    */
   area_exponent?: number;
   /**
-   * Exponent n of slope: above 1 steep reaches cut back as waves, below 1 they stand.
+   * Exponent n of slope: above 1 steep reaches retreat as waves, below 1 they stay in place.
    *
    * Allowed: 0.25 to 5.
    * @default 1
    */
   slope_exponent?: number;
   /**
-   * How drainage area is counted.
+   * How drainage area is computed.
    *
    * Allowed: one of multiple, d8.
    * @default "multiple"
    */
   area?: "multiple" | "d8";
   /**
-   * Exponent of slope in the spreading of water: higher keeps it together.
+   * Exponent of slope in multiple flow: a higher value concentrates the flow.
    *
    * Allowed: 0.5 to 10.
    * @default 1.1
    */
   spread?: number;
   /**
-   * Deposition G: how much of what is cut upstream settles on the way; valley floors, fans and plains.
+   * Deposition G: how much of what is eroded upstream settles on the way; it builds valley floors, fans and plains.
    *
    * Allowed: 0 to 5.
    * @default 0
    */
   deposition?: number;
   /**
-   * How many times as fast as rock loose ground is cut.
+   * How many times faster sediment is eroded than rock.
    *
    * Allowed: 1 to 100.
    * @default 2
    */
   loose_ease?: number;
   /**
-   * Steepest angle of slopes, the same in all directions; 0 for none.
+   * Steepest angle of slopes, the same in all directions; 0 for no limit.
    *
    * Allowed: 0 to 89 °.
    * @default 36
    */
   slope_limit?: number;
   /**
-   * How much the limit varies: the deviation of its logarithm.
+   * How much the slope limit varies: the standard deviation of its logarithm.
    *
    * Allowed: 0 to 1.
    * @default 0.22
    */
   slope_variation?: number;
   /**
-   * Distance over which the limit varies most.
+   * Distance over which the slope limit varies most.
    *
    * Allowed: 1 to 10000000 m.
    * @default 400
    */
   slope_wavelength?: number;
   /**
-   * Creep of slopes, κ: rounder crests and heads of valleys.
+   * Hillslope diffusion coefficient, κ: more gives rounder crests and valley heads.
    *
    * Allowed: 0 to 10 m²/a.
    * @default 0.005
    */
   diffusion?: number;
   /**
-   * Half the width of valley floors in metres over the square root of the catchment in m²: rivers cut floors to both sides; 0 for none.
+   * Half the width of valley floors in metres, divided by the square root of the drainage area in m²: rivers cut floors to both sides. 0 for none.
    *
    * Allowed: 0 to 1.
    * @default 0.03
    */
   planation?: number;
   /**
-   * Catchment from which a river cuts a floor.
+   * Drainage area from which on a river cuts a floor.
    *
    * Allowed: 0 to 1000000000 km².
    * @default 2
    */
   planation_area?: number;
   /**
-   * How fast the floor rises away from the river, as rise over run.
+   * Slope of the floor away from the river, as rise over run.
    *
    * Allowed: 0 to 1.
    * @default 0.015
    */
   planation_rise?: number;
   /**
-   * How uneven floors are in width, from side to side and along the river: standard deviation of its logarithm. Where rock is more readily eroded they are wider, as its root.
+   * How much the width of floors varies, from side to side and along the river: the standard deviation of its logarithm. Floors are also wider in more erodible rock, with the square root of erodibility.
    *
    * Allowed: 0 to 2.
    * @default 0.6
    */
   planation_unevenness?: number;
   /**
-   * How fast the places move at which a river cuts its sides: what it leaves stands as terraces.
+   * Speed at which the places move where a river cuts its sides: what it leaves behind remains as terraces.
    *
    * Allowed: 0 to 10 m/a.
    * @default 0.01
    */
   planation_drift?: number;
   /**
-   * How fast a river's bends grow, in half widths of its floor in a thousand years: a standard deviation. What it undercuts on its way becomes floor.
+   * How fast a river's bends grow, in half widths of its floor per thousand years: a standard deviation. The ground that bends undercut becomes floor.
    *
    * Allowed: 0 to 10 1/ka.
    * @default 0
    */
   planation_wander?: number;
   /**
-   * How steep ground becomes at a floor's rim, where slopes' feet bury it, as rise over run.
+   * Slope of the ground at a floor's rim, where the feet of slopes bury it, as rise over run.
    *
    * Allowed: 0 to 2.
    * @default 0.4
    */
   planation_foot?: number;
   /**
-   * Depth of the bed in a floor, of a river that drains 1 km²; it grows as the catchment to the power of 0.3.
+   * Depth of the bed below the floor for a river that drains 1 km²; it grows with the drainage area to the power of 0.3.
    *
    * Allowed: 0 to 100 m.
    * @default 0.5
    */
   planation_bed?: number;
   /**
-   * Contrast of hard and soft beds, the most that they add to or take from erodibility's logarithm: cliffs and benches; 0 for none.
+   * Contrast between hard and soft beds, as the most that they add to or subtract from the logarithm of erodibility: it makes cliffs and benches. 0 for none.
    *
    * Allowed: 0 to 3.
    * @default 0
@@ -1399,14 +1399,14 @@ export interface StreamPowerParameters {
    */
   strata_thickness?: number;
   /**
-   * How steeply beds lean, as fall over run.
+   * Dip of the beds, as fall over run.
    *
    * Allowed: 0 to 1 m/m.
    * @default 0.004
    */
   strata_dip?: number;
   /**
-   * Towards where beds fall, clockwise from north.
+   * Direction in which the beds dip, clockwise from north.
    *
    * Allowed: 0 to 360 °.
    * @default 120
@@ -1414,94 +1414,94 @@ export interface StreamPowerParameters {
   strata_direction?: number;
 }
 
-/** Raindrops run downhill, dig and lay down: gullies, fans, filled hollows. */
+/** Raindrops run downhill, erode and deposit: gullies, fans, filled depressions. */
 export interface DropletsParameters {
   /**
-   * Size of the cells that droplets run on: the scale of the valleys that are carved; 0 takes the grid's cell.
+   * Size of the cells that droplets run on, which sets the scale of the carved valleys; 0 uses the grid's cell.
    *
    * Allowed: 0 to 100000 m.
    * @default 0
    */
   stride?: number;
   /**
-   * Droplets per square kilometre; 0 means one per square stride.
+   * Droplets per square kilometre: more erode deeper; 0 means one per square stride.
    *
    * Allowed: 0 to 1000000000 1/km².
    * @default 0
    */
   density?: number;
   /**
-   * Droplets in all, instead of a density; 0 leaves it to the density.
+   * Total number of droplets, instead of a density; 0 uses the density.
    *
    * Allowed: 0 to 4000000000, whole.
    * @default 0
    */
   count?: number;
   /**
-   * Share of the old direction kept in a stride: 0 follows the steepest slope, near 1 runs straight on.
+   * Share of the old direction that is kept in a stride: 0 follows the steepest slope, values near 1 run straight on.
    *
    * Allowed: 0 to 0.999.
    * @default 0.1
    */
   inertia?: number;
   /**
-   * Velocity at the start; more digs deeper at once.
+   * Velocity at the start; higher values erode deeper from the first step.
    *
    * Allowed: 0 to 100.
    * @default 1
    */
   velocity?: number;
   /**
-   * Water at the start; more carries more.
+   * Water at the start; more water carries more sediment.
    *
    * Allowed: 0 to 100.
    * @default 1
    */
   water?: number;
   /**
-   * Gain of squared velocity per metre of fall: how much faster, and deeper, long falls dig.
+   * Increase of the squared velocity per metre of fall: higher values make long falls faster and erode them deeper.
    *
    * Allowed: 0 to 100 1/m.
    * @default 0.001
    */
   gravity?: number;
   /**
-   * Least slope counted in the capacity: keeps droplets digging on near-flat ground.
+   * Smallest slope used for the capacity: keeps droplets eroding on nearly flat ground.
    *
    * Allowed: 0 to 1000.
    * @default 0.01
    */
   min_slope?: number;
   /**
-   * Sediment that a droplet of velocity 1 and water 1 carries, in falls of one stride: more digs deeper before anything is laid.
+   * Sediment that a droplet of velocity 1 and water 1 can carry, in falls of one stride: higher values erode deeper before anything is deposited.
    *
    * Allowed: 0 to 1000.
    * @default 3
    */
   capacity_factor?: number;
   /**
-   * Share of the missing sediment that is dug in a stride.
+   * Share of the missing sediment that is eroded in a stride.
    *
    * Allowed: 0 to 1.
    * @default 0.03
    */
   erosion?: number;
   /**
-   * Share of the excess sediment that is laid down in a stride.
+   * Share of the excess sediment that is deposited in a stride.
    *
    * Allowed: 0 to 1.
    * @default 0.03
    */
   deposition?: number;
   /**
-   * Share of the water lost in a stride: how soon a droplet tires.
+   * Share of the water lost in a stride: higher values make shorter paths.
    *
    * Allowed: 0 to 1.
    * @default 0.1
    */
   evaporation?: number;
   /**
-   * Radius of the brush that digs, in strides: wide brushes make broad valleys, 0 one-cell trenches.
+   * Radius of the eroding brush, in strides: wide brushes make broad valleys, 0 makes trenches one cell wide.
    *
    * Allowed: 0 to 30 stride.
    * @default 2
@@ -1515,42 +1515,42 @@ export interface DropletsParameters {
    */
   max_steps?: number;
   /**
-   * A droplet with less water than this ends.
+   * A droplet ends when its water falls below this.
    *
    * Allowed: 0 to 1.
    * @default 0.001
    */
   min_water?: number;
   /**
-   * No cell is dug below this elevation.
+   * Elevation below which no cell is eroded.
    *
    * Allowed: -16000 to 16000 m.
    * @default -16000
    */
   floor?: number;
   /**
-   * Test of storage: heights kept in so many bits over 1 000 m, as an image would; 32 keeps full precision.
+   * Storage test: heights are kept in this many bits over 1 000 m, as in an image; 32 keeps full precision.
    *
    * Allowed: 8 to 32, whole bit.
    * @default 32
    */
   store_bits?: number;
   /**
-   * Also write how often droplets stepped on each cell.
+   * True if the number of droplet steps on each cell is written too.
    *
    * Allowed: true or false.
    * @default false
    */
   visits?: boolean;
   /**
-   * Also write how much was dug from each cell in all.
+   * True if the total erosion of each cell is written too.
    *
    * Allowed: true or false.
    * @default false
    */
   wear?: boolean;
   /**
-   * Also write how much was laid on each cell in all.
+   * True if the total deposition on each cell is written too.
    *
    * Allowed: true or false.
    * @default false
@@ -1558,31 +1558,31 @@ export interface DropletsParameters {
   deposit?: boolean;
 }
 
-/** What is steeper than it can stand slides: scree under cliffs, even slopes. */
+/** Material slides where the slope exceeds the angle of repose: scree below cliffs, even slopes. */
 export interface ThermalParameters {
   /**
-   * How far material may slide in all: sets the number of steps, one cell each.
+   * How far material may slide in total. It determines the number of steps: material moves one cell per step.
    *
    * Allowed: 0 to 1000000 m.
    * @default 500
    */
   distance?: number;
   /**
-   * Steps in all, instead of a distance; 0 leaves it to the distance.
+   * Number of steps, which replaces `distance`; with 0 the distance determines it.
    *
    * Allowed: 0 to 1000000, whole.
    * @default 0
    */
   steps?: number;
   /**
-   * Angle of repose of loose ground: scree and sand steeper than this slide.
+   * Angle of repose of sediment: scree and sand that are steeper slide.
    *
    * Allowed: 0 to 89 °.
    * @default 34
    */
   talus?: number;
   /**
-   * Angle above which bedrock crumbles into loose ground, not under `talus`; 90 lets no rock fall.
+   * Angle above which bedrock crumbles into sediment, at least `talus`; at 90 no rock falls.
    *
    * Allowed: 0 to 90 °.
    * @default 42
@@ -1597,31 +1597,31 @@ export interface ThermalParameters {
   rate?: number;
 }
 
-/** Says where water goes: catchment areas, basins, streams and lakes, as layers. */
+/** Computes drainage areas, basins, streams and lakes as layers. */
 export interface DrainageParameters {
   /**
-   * Accumulation from which on there is a stream: less draws more and finer ones.
+   * Accumulation from which on a cell is a stream: lower values give more and finer streams.
    *
    * Allowed: 0 to 1000000000000 m².
    * @default 500000
    */
   threshold?: number;
   /**
-   * Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
+   * Annual depth of water that runs off the land: above 0, discharge is written and depressions are full of water.
    *
    * Allowed: 0 to 100 m/a.
    * @default 0
    */
   runoff?: number;
   /**
-   * Whether depressions stand full of water even without `runoff`.
+   * True if depressions are full of water even without `runoff`.
    *
    * Allowed: true or false.
    * @default false
    */
   lakes?: boolean;
   /**
-   * How water is shared among neighbours.
+   * How the water of a cell is divided among its neighbours.
    *
    * Allowed: one of d8, d_infinity, multiple.
    * @default "d8"
@@ -1629,66 +1629,66 @@ export interface DrainageParameters {
   routing?: "d8" | "d_infinity" | "multiple";
 }
 
-/** Says what the upper ground is, rock, gravel, sand, loam, clay or peat, and lays beds of rock below. */
+/** Classifies the ground as rock, gravel, sand, loam, clay or peat, and places beds of rock below. */
 export interface SoilsParameters {
   /**
-   * The kind that lies where nothing else is said.
+   * The soil of cells to which no other rule applies.
    *
    * Allowed: one of rock, gravel, sand, loam, clay, peat, own.
    * @default "loam"
    */
   dominant?: "rock" | "gravel" | "sand" | "loam" | "clay" | "peat" | "own";
   /**
-   * Width over which the ground is smoothed before its slope is taken: narrower gullies and steps do not count.
+   * Width over which the ground is averaged before its slope is computed: narrower gullies and steps do not count.
    *
    * Allowed: 0 to 100000 m.
    * @default 60
    */
   scale?: number;
   /**
-   * Slope from which on rock is bare; not under `gravel_slope`.
+   * Slope from which on rock is bare; at least `gravel_slope`.
    *
    * Allowed: 0 to 89 °.
    * @default 38
    */
   rock_slope?: number;
   /**
-   * Slope from which on gravel and scree lie.
+   * Slope from which on the ground is gravel and scree.
    *
    * Allowed: 0 to 89 °.
    * @default 30
    */
   gravel_slope?: number;
   /**
-   * Elevation from which on frost leaves gravel only.
+   * Elevation from which on frost leaves only gravel.
    *
    * Allowed: -16000 to 16000 m.
    * @default 2500
    */
   soil_line?: number;
   /**
-   * Slope under which land is level: sand, clay and peat lie there.
+   * Slope below which land is level: sand, clay and peat occur there.
    *
    * Allowed: 0 to 89 °.
    * @default 4
    */
   flat_slope?: number;
   /**
-   * How high over the sea beaches reach, and how deep under water sand does.
+   * Height above the sea up to which there are beaches, and depth of water down to which the bed is sand.
    *
    * Allowed: 0 to 1000 m.
    * @default 6
    */
   shore?: number;
   /**
-   * Width over which basins are told: level land that lies lower than the mean around it is in one.
+   * Width of the mean that defines basins: level land below the mean elevation around it is in a basin.
    *
    * Allowed: 0 to 1000000 m.
    * @default 1500
    */
   basin?: number;
   /**
-   * How far under the mean over `basin` a hollow begins.
+   * Depth below the mean over `basin` from which on a place is a hollow.
    *
    * Allowed: 0 to 10000 m.
    * @default 8
@@ -1702,77 +1702,77 @@ export interface SoilsParameters {
    */
   peat?: number;
   /**
-   * Part of other level land that is sand, in patches.
+   * Part of the other level land that is sand, in patches.
    *
    * Allowed: 0 to 1.
    * @default 0.12
    */
   sand?: number;
   /**
-   * Discharge from which on a river washes its bed.
+   * Discharge from which on a river's bed is washed: gravel or sand.
    *
    * Allowed: 0 to 1000000 m³/s.
    * @default 1
    */
   river?: number;
   /**
-   * How much borders waver: standard deviation of slopes and heights at them, as a part of themselves (of 200 m for the soil line).
+   * How irregular the borders between soils are: the standard deviation of the slopes and heights that define them, as a share of these (of 200 m for the soil line).
    *
    * Allowed: 0 to 0.5.
    * @default 0.12
    */
   amplitude?: number;
   /**
-   * Size of patches and of the borders' wavering.
+   * Size of the patches and of the irregularities of borders.
    *
    * Allowed: 1 to 10000000 m.
    * @default 500
    */
   wavelength?: number;
   /**
-   * Greatest depth of loose ground laid over the rock within the ground: the mantle that water and slopes take first.
+   * Greatest thickness of the upper ground that counts as sediment: the mantle that water and slopes erode first.
    *
    * Allowed: 0 to 100 m.
    * @default 0
    */
   depth?: number;
   /**
-   * Whether to lay soils anew where a map of them is there already; else that is checked and kept.
+   * If true, soils are classified again where a map of them already exists; if false, that map is checked and kept.
    *
    * Allowed: true or false.
    * @default false
    */
   anew?: boolean;
   /**
-   * Elevation at which the lowest bed of rock begins, in the world's north-western corner.
+   * Elevation of the bottom of the lowest bed of rock at the world's north-western corner.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   strata_base?: number;
   /**
-   * How steeply beds lean, as fall over run.
+   * Dip of the beds, as fall over run.
    *
    * Allowed: 0 to 1 m/m.
    * @default 0.004
    */
   strata_dip?: number;
   /**
-   * Towards where beds fall, clockwise from north.
+   * Direction in which the beds dip, clockwise from north.
    *
    * Allowed: 0 to 360 °.
    * @default 120
    */
   strata_direction?: number;
   /**
-   * How far beds are warped up and down: three standard deviations.
+   * How far the beds are warped up and down: three standard deviations.
    *
    * Allowed: 0 to 10000 m.
    * @default 0
    */
   strata_warp?: number;
   /**
-   * Distance over which beds are warped up and down.
+   * Distance over which the beds are warped up and down.
    *
    * Allowed: 1 to 10000000 m.
    * @default 5000
@@ -1780,38 +1780,38 @@ export interface SoilsParameters {
   strata_wavelength?: number;
 }
 
-/** Slopes no steeper than they stand, alike in all directions, and creeping soil: even flanks, round crests. */
+/** Limits slopes equally in all directions and lets soil creep: even flanks, round crests. */
 export interface HillslopeParameters {
   /**
-   * Years of creep.
+   * Duration of the creep.
    *
    * Allowed: 0 to 10000000 a.
    * @default 20000
    */
   years?: number;
   /**
-   * How fast soil creeps: rounds crests, fills hollows.
+   * Rate of soil creep, which rounds crests and fills hollows.
    *
    * Allowed: 0 to 10 m²/a.
    * @default 0.005
    */
   diffusion?: number;
   /**
-   * Steepest slope that stands; 90 leaves slopes as steep as they are.
+   * Steepest stable slope; 90 leaves slopes as steep as they are.
    *
    * Allowed: 0 to 90 °.
    * @default 35
    */
   angle?: number;
   /**
-   * How uneven the steepest slope is: standard deviation of its logarithm. At 0 flanks are smooth as cones.
+   * Unevenness of the steepest slope: the standard deviation of its logarithm. With 0, flanks are as smooth as cones.
    *
    * Allowed: 0 to 1.
    * @default 0.08
    */
   jitter?: number;
   /**
-   * Distance from one strong flank to the next.
+   * Distance from one steep flank to the next.
    *
    * Allowed: 0.01 to 100000000 m.
    * @default 1000
@@ -1819,66 +1819,66 @@ export interface HillslopeParameters {
   jitter_wavelength?: number;
 }
 
-/** Rivers cut flat floors to both sides, wider where more water flows: connected valleys. */
+/** Rivers erode flat valley floors on both sides, wider where the discharge is larger: connected valleys. */
 export interface PlanationParameters {
   /**
-   * Catchment from which a river cuts a floor.
+   * Drainage area from which on a river cuts a floor.
    *
    * Allowed: 0 to 1000000000 km².
    * @default 2
    */
   threshold?: number;
   /**
-   * Half the floor's width in metres over the square root of the catchment in m².
+   * Half the floor's width in metres, divided by the square root of the drainage area in m².
    *
    * Allowed: 0 to 1.
    * @default 0.035
    */
   width?: number;
   /**
-   * Half the width that no floor passes, but for its unevenness.
+   * Greatest half width of a floor, before its unevenness.
    *
    * Allowed: 0 to 100000 m.
    * @default 500
    */
   widest?: number;
   /**
-   * How fast the floor rises away from the river, as rise over run.
+   * Slope of the floor away from the river, as rise over run.
    *
    * Allowed: 0 to 1.
    * @default 0.015
    */
   rise?: number;
   /**
-   * Outer part of the half width over which the cut eases out: small leaves steep banks.
+   * Outer part of the half width over which the cut eases out; a small value leaves steep banks.
    *
    * Allowed: 0 to 1.
    * @default 0.4
    */
   edge?: number;
   /**
-   * How uneven floors are in width: standard deviation of its logarithm.
+   * How much the width of floors varies: the standard deviation of its logarithm.
    *
    * Allowed: 0 to 2.
    * @default 0.35
    */
   unevenness?: number;
   /**
-   * Distance from one wide place to the next, in half widths.
+   * Distance from one wide place of a floor to the next, in half widths.
    *
    * Allowed: 2 to 1000.
    * @default 8
    */
   wavelength?: number;
   /**
-   * Share of the cut made in one step.
+   * Share of the cut that is made in one step.
    *
    * Allowed: 0 to 1.
    * @default 1
    */
   share?: number;
   /**
-   * How often rivers are found and floors cut.
+   * How many times rivers are located and floors are cut.
    *
    * Allowed: 0 to 10000, whole.
    * @default 1
@@ -1886,17 +1886,17 @@ export interface PlanationParameters {
   steps?: number;
 }
 
-/** Glaciers gather, flow and wear their beds: troughs, cirques, sharp crests, basins for lakes, fjords. */
+/** Glaciers accumulate, flow and erode their beds: troughs, cirques, sharp crests, lake basins, fjords. */
 export interface GlacierParameters {
   /**
-   * Time for which the bed is worn: deeper troughs.
+   * Time for which the bed is eroded: more gives deeper troughs.
    *
    * Allowed: 0 to 10000000 a.
    * @default 20000
    */
   years?: number;
   /**
-   * Time for which the bed is worn between two looks at the ice.
+   * Time for which the bed is eroded between two updates of the ice.
    *
    * Allowed: 1 to 100000 a.
    * @default 250
@@ -1910,28 +1910,28 @@ export interface GlacierParameters {
    */
   ice_years?: number;
   /**
-   * Most steps of the flow of ice in `ice_years`: more let ice on fine cells keep pace with its bed.
+   * Highest number of ice flow steps in `ice_years`: more let ice on fine cells keep up with its bed.
    *
    * Allowed: 1 to 1000, whole.
    * @default 12
    */
   ice_steps?: number;
   /**
-   * Time for which ice grows before it wears the bed.
+   * Time for which ice grows before it erodes the bed.
    *
    * Allowed: 0 to 100000 a.
    * @default 300
    */
   growth?: number;
   /**
-   * Elevation at which as much ice melts as snow falls: lower makes longer and thicker glaciers.
+   * Elevation at which as much ice melts as snow falls: lower values make longer and thicker glaciers.
    *
    * Allowed: -16000 to 16000 m.
    * @default 1200
    */
   snowline?: number;
   /**
-   * How far the snowline falls and rises about `snowline`: cirques in mild ages, long troughs in cold ones.
+   * Amplitude of the snowline's oscillation around `snowline`: cirques in mild ages, long troughs in cold ones.
    *
    * Allowed: 0 to 5000 m.
    * @default 0
@@ -1945,133 +1945,133 @@ export interface GlacierParameters {
    */
   cycle?: number;
   /**
-   * How much more ice melts with each metre down.
+   * Increase of the balance of snowfall and melt with each metre of elevation.
    *
    * Allowed: 0 to 0.1 1/a.
    * @default 0.007
    */
   gradient?: number;
   /**
-   * The most snow that falls, high up.
+   * Highest snow accumulation, at high elevations.
    *
    * Allowed: 0 to 50 m/a.
    * @default 1.5
    */
   accumulation?: number;
   /**
-   * How much lower the snowline lies on upright walls in the shade, and higher in the sun: cirques on one side of crests.
+   * How much lower the snowline is on vertical walls in the shade, and higher on sunny ones: cirques on one side of crests.
    *
    * Allowed: 0 to 2000 m.
    * @default 0
    */
   shade?: number;
   /**
-   * Towards where shade lies and wind drifts snow, clockwise from north.
+   * Direction that shaded slopes face and that wind drifts snow to, clockwise from north.
    *
    * Allowed: 0 to 360 °.
    * @default 30
    */
   shade_azimuth?: number;
   /**
-   * How readily ice creeps: softer ice is thinner.
+   * How readily ice deforms: softer ice is thinner.
    *
    * Allowed: 0 to 10 1/(bar³·a).
    * @default 0.0757
    */
   softness?: number;
   /**
-   * How readily ice slides: thinner ice that wears more.
+   * How readily ice slides: higher values give thinner ice that erodes more.
    *
    * Allowed: 0 to 1000000 m²/(bar³·a).
    * @default 1800
    */
   sliding?: number;
   /**
-   * Rock worn for each metre that ice slides.
+   * Rock eroded for each metre that ice slides.
    *
    * Allowed: 0 to 0.1 m^(1−l)·a^(l−1).
    * @default 0.0001
    */
   erosion?: number;
   /**
-   * Exponent l of the speed: higher wears fast trunks deeper beside slow tributaries.
+   * Exponent l of the sliding speed: higher values erode fast trunk glaciers deeper relative to slow tributaries.
    *
    * Allowed: 0.5 to 3.
    * @default 1
    */
   exponent?: number;
   /**
-   * How many times as fast as the floor upright walls are worn: broad floors and steep sides.
+   * How many times as fast as the floor vertical walls are eroded: higher values give broad floors and steep sides.
    *
    * Allowed: 0 to 20.
    * @default 2
    */
   widening?: number;
   /**
-   * Distance over which ice moves as one: broad troughs for narrow clefts.
+   * Distance over which ice moves as one: more gives broad troughs instead of narrow clefts.
    *
    * Allowed: 0 to 100000 m.
    * @default 250
    */
   coupling?: number;
   /**
-   * How far the bed must stand above its mean over `coupling` to be worn twice as fast; as far below it nothing is worn: even, broad floors. 0 wears hollows as it does knobs.
+   * Height above the mean bed over `coupling` at which the bed is eroded twice as fast; as far below the mean nothing is eroded: even, broad floors. 0 erodes depressions and bumps of the bed equally.
    *
    * Allowed: 0 to 1000 m.
    * @default 0
    */
   knob?: number;
   /**
-   * How fast walls step back where they stand in ice: cirques with headwalls, arêtes.
+   * Retreat rate of walls that rise from ice: cirques with headwalls, arêtes.
    *
    * Allowed: 0 to 1 m/a.
    * @default 0
    */
   headwall?: number;
   /**
-   * Thickness of ice that is half frozen to its bed: thinner ice wears little, so crests stay.
+   * Thickness at which ice erodes half as much, as it is half frozen to its bed: thinner ice erodes little, so crests stay.
    *
    * Allowed: 0 to 1000 m.
    * @default 40
    */
   grip?: number;
   /**
-   * Most that the bed rises along the ice for each metre that its surface falls: deeper basins.
+   * Highest rise of the bed along the ice for each metre that the ice surface falls: more gives deeper basins.
    *
    * Allowed: 0 to 1000.
    * @default 1.5
    */
   adverse?: number;
   /**
-   * Share of what is worn that is laid down where the ice melts; melt water carries off the rest.
+   * Share of the eroded material that is deposited where the ice melts; meltwater carries off the rest.
    *
    * Allowed: 0 to 1.
    * @default 0.15
    */
   till?: number;
   /**
-   * Steepest angle of walls; 90 for none.
+   * Steepest angle of walls; 90 sets no limit.
    *
    * Allowed: 1 to 90 °.
    * @default 50
    */
   slope_limit?: number;
   /**
-   * How much the limit varies: the deviation of its logarithm.
+   * Variation of the slope limit: the standard deviation of its logarithm.
    *
    * Allowed: 0 to 1.
    * @default 0.2
    */
   slope_variation?: number;
   /**
-   * Distance over which the limit varies most.
+   * Distance over which the slope limit varies most.
    *
    * Allowed: 0.01 to 100000000 m.
    * @default 500
    */
   slope_wavelength?: number;
   /**
-   * Whether the ice melts at the end.
+   * True if the ice melts at the end.
    *
    * Allowed: true or false.
    * @default true
@@ -2082,70 +2082,70 @@ export interface GlacierParameters {
 /** Wind-blown sand: barchans, ridges across the wind and along it, with slip faces in the lee. */
 export interface DunesParameters {
   /**
-   * Years of wind: dunes grow, join and become fewer.
+   * Duration of the wind: dunes grow, merge and become fewer.
    *
    * Allowed: 0 to 1000000 a.
    * @default 800
    */
   years?: number;
   /**
-   * Sand that the wind carries over a plain of it: more is quicker.
+   * Sand flux of the wind over a plain of sand: higher values make dunes change faster.
    *
    * Allowed: 0 to 10000 m²/a.
    * @default 20
    */
   transport?: number;
   /**
-   * Where the wind blows from, clockwise from north: 270 is a west wind.
+   * Direction that the wind blows from, clockwise from north: 270 is a west wind.
    *
    * Allowed: -360 to 360 °.
    * @default 270
    */
   wind?: number;
   /**
-   * Angle over which the seasons' winds spread: 0 for crests across the wind, over 90 for ridges along the mean.
+   * Angle over which the winds of the seasons spread: 0 gives crests across the wind, more than 90 gives ridges along the mean wind.
    *
    * Allowed: 0 to 360 °.
    * @default 0
    */
   wind_variation?: number;
   /**
-   * Number of winds, step by step in turn: two for long ridges, three spread over 240° for stars.
+   * Number of winds, which take turns from step to step: two make long ridges, three spread over 240° make star dunes.
    *
    * Allowed: 1 to 12, whole.
    * @default 2
    */
   winds?: number;
   /**
-   * How much the wind's direction wavers, as a standard deviation: more makes crests less straight.
+   * Standard deviation of the wind's direction: more makes crests less straight.
    *
    * Allowed: 0 to 45 °.
    * @default 5
    */
   gusts?: number;
   /**
-   * How far a slab hops: the least size of dunes.
+   * Length of a slab's hop, which sets the smallest size of dunes.
    *
    * Allowed: 0.1 to 10000 m.
    * @default 20
    */
   hop?: number;
   /**
-   * Thickness of a slab; 0 takes a tenth of a cell. Thinner slabs make smoother sand and more steps.
+   * Thickness of a slab; 0 uses a tenth of a cell. Thinner slabs give smoother sand and need more steps.
    *
    * Allowed: 0 to 100 m.
    * @default 0
    */
   slab?: number;
   /**
-   * Share of a slab that stays where it comes down on sand.
+   * Share of a slab that stays where it lands on sand.
    *
    * Allowed: 0.05 to 1.
    * @default 0.6
    */
   on_sand?: number;
   /**
-   * Share of a slab that stays where it comes down on bare ground: less leaves more ground bare.
+   * Share of a slab that stays where it lands on bare ground: lower values leave more ground bare.
    *
    * Allowed: 0 to 1.
    * @default 0.4
@@ -2159,49 +2159,49 @@ export interface DunesParameters {
    */
   shadow?: number;
   /**
-   * Angle of repose of sand: how steep lee faces are.
+   * Angle of repose of sand, which is the slope of lee faces.
    *
    * Allowed: 5 to 60 °.
    * @default 33
    */
   repose?: number;
   /**
-   * Steepest ground that sand is blown up on: cliffs steeper than that stop it.
+   * Steepest ground that sand is blown up; steeper cliffs stop it.
    *
    * Allowed: 1 to 89 °.
    * @default 25
    */
   climb?: number;
   /**
-   * How much farther slabs hop over ground that rises out of its surroundings: lower dunes with rounder backs.
+   * How much farther slabs hop over ground that rises above its surroundings: more gives lower dunes with rounder backs.
    *
    * Allowed: 0 to 100.
    * @default 8
    */
   speed_up?: number;
   /**
-   * How much sand in the wind rolls downhill: creep over transport and slope; more makes smoother, wider dunes. (Not more than a fifth of the fall to a neighbour moves in a step: on cells much finer than a hop it is less.)
+   * Downhill creep of sand in the wind, relative to transport times slope: more gives smoother, wider dunes. At most a fifth of the height difference to a neighbour moves in a step, so on cells much finer than a hop the creep is less.
    *
    * Allowed: 0 to 10.
    * @default 0.4
    */
   creep?: number;
   /**
-   * Sand laid over the plains at the start, where there is no loose ground in the world.
+   * Thickness of sand placed on the plains at the start, where there is no sediment in the world.
    *
    * Allowed: 0 to 1000 m.
    * @default 10
    */
   sand?: number;
   /**
-   * How patchy the first sand and the inflow are: 0 is even, at 1 some ground is bare and some has twice as much.
+   * Unevenness of the initial sand and the inflow: 0 is even; at 1 some ground is bare and some has twice as much.
    *
    * Allowed: 0 to 1.
    * @default 0.5
    */
   patchiness?: number;
   /**
-   * Sand that comes over open edges upwind, as a share of what a plain of sand beyond them would send.
+   * Sand that enters over open edges upwind, as a share of what a plain of sand beyond them would supply.
    *
    * Allowed: 0 to 2.
    * @default 1
@@ -2209,80 +2209,80 @@ export interface DunesParameters {
   inflow?: number;
 }
 
-/** Waves cut cliffs and platforms, lay beaches in bays, and corals build reefs. */
+/** Waves cut cliffs and platforms and deposit beaches in bays; corals build reefs. */
 export interface CoastParameters {
   /**
-   * Years of waves.
+   * Duration of the wave action.
    *
    * Allowed: 0 to 1000000 a.
    * @default 3000
    */
   years?: number;
   /**
-   * How fast the most exposed shore of hardness 0 moves back at first; loose ground is no faster.
+   * Initial retreat rate of the most exposed shore of hardness 0; sediment retreats no faster.
    *
    * Allowed: 0 to 100 m/a.
    * @default 0.05
    */
   retreat?: number;
   /**
-   * Open water over which waves grow to their full height.
+   * Length of open water over which waves grow to their full height.
    *
    * Allowed: 1 to 10000000 m.
    * @default 10000
    */
   fetch?: number;
   /**
-   * How much more waves come from one side: 0 from all alike, 1 none from the other side.
+   * How strongly waves come from one direction: with 0 all directions count the same, with 1 none come from the opposite side.
    *
    * Allowed: 0 to 1.
    * @default 0
    */
   swell?: number;
   /**
-   * Where most waves come from, clockwise from north.
+   * Direction that most waves come from, clockwise from north.
    *
    * Allowed: -360 to 360 °.
    * @default 270
    */
   swell_from?: number;
   /**
-   * Distance over land and shoals on which the open water that counts for waves falls to a third.
+   * Distance over land and shoals on which the fetch falls to a third: lower values leave bays calmer.
    *
    * Allowed: 1 to 100000 m.
    * @default 100
    */
   shelter?: number;
   /**
-   * Depth to which waves stir the ground.
+   * Depth to which waves erode the sea floor.
    *
    * Allowed: 0 to 1000 m.
    * @default 8
    */
   wave_base?: number;
   /**
-   * Slope of the platform at a cliff's foot.
+   * Slope of the platform in front of a cliff's foot.
    *
    * Allowed: 0 to 45 °.
    * @default 1.5
    */
   platform?: number;
   /**
-   * Steepest slope that a cliff stands at.
+   * Steepest slope of cliffs.
    *
    * Allowed: 0 to 90 °.
    * @default 55
    */
   cliff?: number;
   /**
-   * Share of what is cut that is sand; the rest is mud and is lost.
+   * Share of the eroded bedrock that becomes sand; the rest is mud and is lost.
    *
    * Allowed: 0 to 1.
    * @default 0.4
    */
   sandy?: number;
   /**
-   * How far waves carry sand along the shore.
+   * Distance that waves carry sand along the shore.
    *
    * Allowed: 0 to 1000000 m.
    * @default 1500
@@ -2296,28 +2296,28 @@ export interface CoastParameters {
    */
   beach?: number;
   /**
-   * Height over the sea to which waves throw sand.
+   * Height above the sea to which waves deposit sand.
    *
    * Allowed: 0 to 100 m.
    * @default 1.5
    */
   runup?: number;
   /**
-   * Greatest growth of corals; 0 for a sea without.
+   * Highest growth rate of corals; 0 builds no reef.
    *
    * Allowed: 0 to 1 m/a.
    * @default 0
    */
   reef?: number;
   /**
-   * Depth of the ground on which the outer edge of reefs stands: more where land has sunk while they grew.
+   * Depth of the ground on which the outer edge of a reef stands: greater where land sank while corals grew.
    *
    * Allowed: 1 to 2000 m.
    * @default 30
    */
   foot?: number;
   /**
-   * Width of the water that corals leave free before the land.
+   * Width of the water that corals leave free in front of the land.
    *
    * Allowed: 0 to 100000 m.
    * @default 250
@@ -2325,45 +2325,45 @@ export interface CoastParameters {
   lagoon?: number;
 }
 
-/** Water from springs, drops and rain runs from cell to cell, digs channels and lays fans. */
+/** Water from springs, drops and rain flows from cell to cell, erodes channels and deposits fans. */
 export interface FluvialParameters {
   /**
-   * How long water runs, with the steps that go with it.
+   * Time for which water runs, which also sets the number of steps.
    *
    * Allowed: 0 to 1000000000 s.
    * @default 7200
    */
   duration?: number;
   /**
-   * Steps in all, instead of a duration; 0 leaves it to the duration.
+   * Total number of steps, instead of a duration; 0 uses the duration.
    *
    * Allowed: 0 to 1000000, whole.
    * @default 0
    */
   steps?: number;
   /**
-   * How fast water runs from cell to cell: sets how long a step is. Slow water gathers deeper from the same springs.
+   * Speed at which water runs from cell to cell, which sets the time that a step stands for. Slow water from the same springs becomes deeper.
    *
    * Allowed: 0.001 to 1000 m/s.
    * @default 1
    */
   velocity?: number;
   /**
-   * Rain over all land, times the layer `rain` where there is one: rills everywhere, more where waters meet. Where a drop is poured and rain is not given, there is none.
+   * Rain over all land, times the layer `rain` where there is one: it makes rills everywhere, and more where waters meet. If `drop` is given and `rain` is not, there is no rain.
    *
    * Allowed: 0 to 100000 mm/h.
    * @default 20
    */
   rain?: number;
   /**
-   * Water that evaporates where there is some: dries films and puddles, ends thin streams.
+   * Evaporation from wet cells: dries films and puddles, and ends thin streams.
    *
    * Allowed: 0 to 100000 mm/h.
    * @default 0
    */
   evaporation?: number;
   /**
-   * Water of a single drop, poured before the first step; 0 is none.
+   * Water of a single drop, poured before the first step; 0 pours none.
    *
    * Allowed: 0 to 1000000000000 m³.
    * @default 0
@@ -2384,63 +2384,63 @@ export interface FluvialParameters {
    */
   y?: number;
   /**
-   * Ground that the drop lifts where it falls, down to the floor at most.
+   * Thickness of ground that the drop erodes where it falls, down to the floor at most.
    *
    * Allowed: 0 to 16000 m.
    * @default 0
    */
   pickup?: number;
   /**
-   * Kc: sediment that moving water can carry, as a share of it; more digs deeper before anything is laid.
+   * Kc, the sediment that moving water can carry, as a share of the water: higher values erode deeper before anything is deposited.
    *
    * Allowed: 0 to 1.
    * @default 0.3
    */
   capacity?: number;
   /**
-   * Kd: share of the sediment over capacity that is laid in a step; less carries it farther, into flatter fans.
+   * Kd, the share of the sediment over capacity that is deposited in a step: lower values carry it farther, into flatter fans.
    *
    * Allowed: 0 to 1.
    * @default 0.1
    */
   deposition?: number;
   /**
-   * Ks: share of the missing sediment that is dug in a step: how soft the ground is.
+   * Ks, the share of the missing sediment that is eroded in a step: the softness of the ground.
    *
    * Allowed: 0 to 1.
    * @default 0.3
    */
   softness?: number;
   /**
-   * Which neighbours take a cell's water.
+   * Which neighbours receive a cell's water.
    *
    * Allowed: one of all, lowest, lowest_ground.
    * @default "all"
    */
   receivers?: "all" | "lowest" | "lowest_ground";
   /**
-   * How much of the difference in levels moves.
+   * How much of the difference in water levels moves.
    *
    * Allowed: one of share, full.
    * @default "share"
    */
   moves?: "share" | "full";
   /**
-   * Which water the capacity is reckoned from.
+   * Which water determines the transport capacity.
    *
    * Allowed: one of moved, whole, fall.
    * @default "moved"
    */
   capacity_from?: "moved" | "whole" | "fall";
   /**
-   * Whether a cell may be dug below the ground that its water goes to, as in the document: shafts under springs.
+   * True if a cell may be eroded below the ground that its water flows to, as in Craig's document: springs then dig shafts.
    *
    * Allowed: true or false.
    * @default false
    */
   pits?: boolean;
   /**
-   * No cell is dug below this elevation.
+   * Elevation below which no cell is eroded.
    *
    * Allowed: -16000 to 16000 m.
    * @default -16000
@@ -2448,94 +2448,94 @@ export interface FluvialParameters {
   floor?: number;
 }
 
-/** Rain runs as shallow water through pipes from cell to cell, and erodes: channels, lakes, fans. */
+/** Rain flows as shallow water through pipes between cells and erodes: channels, lakes, fans. */
 export interface PipesParameters {
   /**
-   * Time that passes, of water and not of the land: erosion of ages is had by higher rates.
+   * Simulated time of the flow, not of landscape evolution; for the erosion of ages, use higher rates.
    *
    * Allowed: 0 to 10000000 s.
    * @default 900
    */
   seconds?: number;
   /**
-   * Longest time step; 0 leaves it to the bound of stability, which always holds.
+   * Longest time step; with 0 only the stability limit counts, which always applies.
    *
    * Allowed: 0 to 3600 s.
    * @default 0
    */
   dt?: number;
   /**
-   * Whether pipes widen with depth, as in nature, or not.
+   * Cross-section of the pipes: growing with depth, as in nature, or constant.
    *
    * Allowed: one of depth, constant.
    * @default "depth"
    */
   area?: "depth" | "constant";
   /**
-   * Section of a constant pipe: waves run at √(g·pipe_area/pipe_length), whatever the depth.
+   * Cross-section of a constant pipe: waves travel at √(g·pipe_area/pipe_length), whatever the depth.
    *
    * Allowed: 0.001 to 1000000 m².
    * @default 20
    */
   pipe_area?: number;
   /**
-   * Length of a constant pipe; 0 is the cell size.
+   * Length of a constant pipe; 0 takes the cell width.
    *
    * Allowed: 0 to 100000 m.
    * @default 0
    */
   pipe_length?: number;
   /**
-   * Depth beyond which a pipe widens no more: greater is truer in deep lakes and takes shorter steps.
+   * Depth beyond which a pipe does not grow further: a greater value is more accurate in deep lakes and needs shorter time steps.
    *
    * Allowed: 0.01 to 1000 m.
    * @default 10
    */
   deepest?: number;
   /**
-   * Manning's n of the bed: rougher beds hold water back, so that it is deeper and slower; 0 lets it speed up for ever.
+   * Manning's n of the bed: over a rougher bed water is deeper and slower; with 0 it accelerates without limit.
    *
    * Allowed: 0 to 1 s/m^(1/3).
    * @default 0.035
    */
   roughness?: number;
   /**
-   * Rain while it falls.
+   * Rain intensity while it rains.
    *
    * Allowed: 0 to 100000 mm/h.
    * @default 100
    */
   rain?: number;
   /**
-   * How rain is spread over the cells.
+   * How rain is distributed over the cells.
    *
    * Allowed: one of even, random.
    * @default "even"
    */
   shower?: "even" | "random";
   /**
-   * From the beginning of one storm to that of the next; 0 is steady rain.
+   * Time from the beginning of one storm to that of the next; 0 gives steady rain.
    *
    * Allowed: 0 to 10000000 s.
    * @default 0
    */
   storm_period?: number;
   /**
-   * Part of each period in which it rains.
+   * Part of each period during which it rains.
    *
    * Allowed: 0 to 1.
    * @default 0.5
    */
   storm_share?: number;
   /**
-   * Radius of the cloud that rain falls from, another for each storm; 0 is rain over the whole map.
+   * Radius of the rain cloud; each storm has its own cloud at another place. With 0 rain falls over the whole map.
    *
    * Allowed: 0 to 1000000 m.
    * @default 0
    */
   storm_radius?: number;
   /**
-   * How fast the cloud moves.
+   * Speed at which the cloud moves.
    *
    * Allowed: 0 to 100 m/s.
    * @default 8
@@ -2549,56 +2549,56 @@ export interface PipesParameters {
    */
   evaporation?: number;
   /**
-   * Whether water stands at the start wherever the ground is below `lake_level`.
+   * If true, the ground below `lake_level` is under water at the start.
    *
    * Allowed: true or false.
    * @default false
    */
   lake?: boolean;
   /**
-   * Level of the water that stands at the start.
+   * Level of the water at the start, if `lake` is true.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   lake_level?: number;
   /**
-   * Sediment, as metres of thickness, that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
+   * Sediment, as a thickness in metres, that water at 1 m/s carries down a vertical wall: more carves deeper and builds larger fans.
    *
    * Allowed: 0 to 100 s.
    * @default 0.3
    */
   capacity?: number;
   /**
-   * Least sin α that counts: what rivers carry over flat ground.
+   * Least sin α in the transport capacity: it lets rivers carry sediment over flat ground.
    *
    * Allowed: 0 to 1.
    * @default 0.03
    */
   min_slope?: number;
   /**
-   * Depth from which on water carries all it can; sheets of rain dig less.
+   * Depth from which on water has its full transport capacity; thin sheets of rain water erode less.
    *
    * Allowed: 0 to 100 m.
    * @default 0.5
    */
   ramp?: number;
   /**
-   * Share of the lacking load that loose ground yields in a second.
+   * Share of the unused transport capacity that is eroded from sediment in a second.
    *
    * Allowed: 0 to 100 1/s.
    * @default 0.1
    */
   erosion?: number;
   /**
-   * What bedrock yields, as a share of what loose ground would.
+   * Erosion of bedrock, as a share of that of sediment.
    *
    * Allowed: 0 to 1.
    * @default 0.3
    */
   rock?: number;
   /**
-   * Share of the surplus load that is laid down in a second: less carries it farther.
+   * Share of the load above the transport capacity that is deposited in a second: less carries it farther.
    *
    * Allowed: 0 to 100 1/s.
    * @default 0.1
@@ -2612,7 +2612,7 @@ export interface PipesParameters {
    */
   transport?: "donor" | "backward";
   /**
-   * Whether to leave the water's velocity as layers.
+   * If true, the water's velocity is written as layers.
    *
    * Allowed: true or false.
    * @default false
@@ -2620,10 +2620,10 @@ export interface PipesParameters {
   velocity?: boolean;
 }
 
-/** Drops gather to streams that wind, and stand as lakes that fill and spill. */
+/** Drops of rain form meandering streams and lakes that fill and spill. */
 export interface HydrologyParameters {
   /**
-   * The length that the other numbers are for: the width of the article's cells; 0 takes the grid's cell.
+   * Length that the other parameters refer to, the cell width of the article; 0 uses the grid's cell.
    *
    * Allowed: 0 to 100000 m.
    * @default 0
@@ -2637,14 +2637,14 @@ export interface HydrologyParameters {
    */
   rules?: "momentum" | "stream";
   /**
-   * Drops that fall on each cell in all: more dig longer.
+   * Total number of drops that fall on each cell: more erode longer.
    *
    * Allowed: 0 to 1000 1/cell.
    * @default 2
    */
   drops?: number;
   /**
-   * Drops that a batch lets fall on each cell.
+   * Drops that fall on each cell in a batch.
    *
    * Allowed: 0.00001 to 1 1/cell.
    * @default 0.0078125
@@ -2658,21 +2658,21 @@ export interface HydrologyParameters {
    */
   rain?: number;
   /**
-   * Time in which all of it falls: the water of the lakes. Erosion is that of a far longer time.
+   * Time in which all the rain falls, which determines the water of the lakes. Erosion is that of a far longer time.
    *
    * Allowed: 0.001 to 10000 a.
    * @default 20
    */
   years?: number;
   /**
-   * Share of the rain that the lowest land goes without, where the highest has all of it.
+   * Share of the rain that the lowest land does not receive, where the highest receives all of it.
    *
    * Allowed: 0 to 1.
    * @default 0
    */
   orographic?: number;
   /**
-   * Mean intensity of rain while it rains, for what soaks into soils.
+   * Mean intensity of rain while it rains, which determines the share that infiltrates into soils.
    *
    * Allowed: 0.001 to 1000 mm/h.
    * @default 10
@@ -2686,21 +2686,21 @@ export interface HydrologyParameters {
    */
   dt?: number;
   /**
-   * Density of water: heavier drops turn later.
+   * Density of water: heavier drops change direction more slowly.
    *
    * Allowed: 0.01 to 100.
    * @default 1
    */
   density?: number;
   /**
-   * Share of speed lost over a stride.
+   * Share of the speed lost over a stride.
    *
    * Allowed: 0 to 0.99.
    * @default 0.15
    */
   friction?: number;
   /**
-   * Share of the friction that a full stream takes away.
+   * Share of the friction that a full stream removes.
    *
    * Allowed: 0 to 1.
    * @default 0.5
@@ -2714,77 +2714,77 @@ export interface HydrologyParameters {
    */
   evaporation?: number;
   /**
-   * Share of the evaporation that a full stream takes away.
+   * Share of the evaporation that a full stream removes.
    *
    * Allowed: 0 to 1.
    * @default 0.2
    */
   stream_evaporation?: number;
   /**
-   * Water that evaporates from lakes.
+   * Water that evaporates from lakes: more makes closed lakes smaller.
    *
    * Allowed: 0 to 20 m/a.
    * @default 0.6
    */
   lake_evaporation?: number;
   /**
-   * Share of the difference to what can be carried that is dug or laid over a stride.
+   * Share of the difference to the transport capacity that is eroded or deposited over a stride.
    *
    * Allowed: 0 to 1.
    * @default 0.1
    */
   deposition?: number;
   /**
-   * How many times more a full stream can carry: 1 carries twice as much.
+   * How much more a full stream can carry: 1 doubles the capacity.
    *
    * Allowed: 0 to 1000.
    * @default 10
    */
   entrainment?: number;
   /**
-   * How strongly drops are drawn along with the stream: wide bends.
+   * How strongly streams draw drops along: more gives wide meanders.
    *
    * Allowed: 0 to 100.
    * @default 1
    */
   momentum?: number;
   /**
-   * Discharge at which a stream is all but full, σ = 0.83; 0 takes that of the rain on some 920 strides squared.
+   * Discharge Q₁ at which the stream share σ is 1 − 1/e = 0.63: lower values make small streams count as full. 0 uses the discharge of `rain` on about 920 squares of `stride`.
    *
    * Allowed: 0 to 1000000 m³/s.
    * @default 0
    */
   stream_discharge?: number;
   /**
-   * Drops a cell after which the maps have forgotten all but a third.
+   * Drops per cell after which old values count a third (1/e) in the maps of discharge and momentum.
    *
    * Allowed: 0.001 to 100 1/cell.
    * @default 0.1
    */
   memory?: number;
   /**
-   * Share of a whole drop's water with which a drop ends.
+   * Share of a whole drop's water below which a drop ends.
    *
    * Allowed: 0.0001 to 0.9.
    * @default 0.01
    */
   min_volume?: number;
   /**
-   * Times that a drop which found no way down sets out anew.
+   * Number of times that a drop without a path down starts again.
    *
    * Allowed: 0 to 100, whole.
    * @default 5
    */
   spill?: number;
   /**
-   * Way without a new lowest place after which a drop has found no way down.
+   * Length of the path without a new lowest elevation after which a drop has found no path down.
    *
    * Allowed: 1 to 100000 m.
    * @default 300
    */
   patience?: number;
   /**
-   * Share of its load that settles over a stride under water.
+   * Share of its load that a drop deposits over a stride under water.
    *
    * Allowed: 0.001 to 1.
    * @default 0.2
@@ -2798,42 +2798,42 @@ export interface HydrologyParameters {
    */
   talus?: number;
   /**
-   * Steepest angle of ground under water: how steep deltas' fronts are.
+   * Steepest angle of ground under water: the slope of delta fronts.
    *
    * Allowed: 0.1 to 89 °.
    * @default 8
    */
   wet_talus?: number;
   /**
-   * Share of a bank's height over its steepest angle that is evened out when a drop passes; 1 brings it to that angle.
+   * Share of a bank's excess height above its steepest angle that slides when a drop passes; 1 brings it to that angle.
    *
    * Allowed: 0 to 1.
    * @default 0.8
    */
   slide?: number;
   /**
-   * Depth of the deepest dry pit in a bed that water levels.
+   * Depth of the deepest dry pit in a stream bed that water levels.
    *
    * Allowed: 0 to 1000 m.
    * @default 10
    */
   grading?: number;
   /**
-   * Drops a cell after which all but a third of what stood over a sill has run out when that is cut down; 0 lets it go at once.
+   * Drops per cell after which a third (1/e) of the water above a lowered sill is left; 0 releases it at once.
    *
    * Allowed: 0 to 10 1/cell.
    * @default 0.03
    */
   release?: number;
   /**
-   * Years that a forest lives beside the water, spread over the batches; 0 grows none.
+   * Years that a forest lives next to the water, spread over the batches; 0 grows none.
    *
    * Allowed: 0 to 10000 a.
    * @default 0
    */
   forest?: number;
   /**
-   * Side of the ground that a plant's roots hold.
+   * Side of the square of ground that a plant's roots stabilise.
    *
    * Allowed: 0.1 to 1000 m.
    * @default 10
@@ -2854,7 +2854,7 @@ export interface HydrologyParameters {
    */
   tree_line?: number;
   /**
-   * No cell is dug below this elevation.
+   * Elevation below which no cell is eroded.
    *
    * Allowed: -16000 to 16000 m.
    * @default -16000
@@ -2862,143 +2862,143 @@ export interface HydrologyParameters {
   floor?: number;
 }
 
-/** Grows a forest of single plants, each where its kind can live, with roots that hold the soil. */
+/** Grows a forest of single plants on suitable sites; their roots stabilise the soil. */
 export interface TreesParameters {
   /**
-   * Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
+   * Number of years that the forest grows: after a few years there are clumps around the first plants, after a few hundred the forest is closed.
    *
    * Allowed: 1 to 100000, whole a.
    * @default 300
    */
   years?: number;
   /**
-   * Seeds from elsewhere on each km² in a year: more make the forest close sooner and mix its kinds.
+   * Seeds from elsewhere on each km² in a year: more seeds close the forest sooner and mix its kinds.
    *
    * Allowed: 0 to 10000 1/(km²·a).
    * @default 20
    */
   spawn?: number;
   /**
-   * Share of what a plant lacks in size that it grows in a year.
+   * Share of the missing size that a plant grows in a year.
    *
    * Allowed: 0 to 1 1/a.
    * @default 0.05
    */
   grow?: number;
   /**
-   * Chance that a plant seeds another in a year: how soon clumps spread.
+   * Probability that a plant sheds a seed in a year; it sets how fast clumps spread.
    *
    * Allowed: 0 to 1 1/a.
    * @default 0.02
    */
   seed?: number;
   /**
-   * How far a seed flies at most along either axis: farther spreads sooner, with softer edges.
+   * Greatest distance that a seed flies along either axis: a greater distance spreads the forest faster, with softer edges.
    *
    * Allowed: 0 to 10000 m.
    * @default 20
    */
   spread?: number;
   /**
-   * Chance that a plant dies in a year: more deaths leave more gaps and younger plants.
+   * Probability that a plant dies in a year: more deaths leave more gaps and younger plants.
    *
    * Allowed: 0 to 1 1/a.
    * @default 0.001
    */
   death?: number;
   /**
-   * Density at which no more plants take root, 1 where roots hold the ground wholly: less leaves an open wood.
+   * Root density at which no more plants take root; 1 holds the ground completely. A lower value gives an open wood.
    *
    * Allowed: 0.01 to 100.
    * @default 1
    */
   cap?: number;
   /**
-   * Side of the ground that a plant's roots hold: wider patches make fewer plants.
+   * Side of the square of ground that a plant's roots hold: with wider patches there are fewer plants.
    *
    * Allowed: 0.1 to 1000 m.
    * @default 5
    */
   patch?: number;
   /**
-   * Elevation above the sea where conifers end; the other kinds' belts go with it.
+   * Elevation above the sea at which conifers end; the elevation belts of the other kinds scale with it.
    *
    * Allowed: 1 to 16000 m.
    * @default 1800
    */
   tree_line?: number;
   /**
-   * Discharge above which no plant stands in a cell: less keeps smaller streams free.
+   * Discharge above which no plant grows in a cell: a lower value keeps smaller streams free of plants.
    *
    * Allowed: 0 to 1000000 m³/s.
    * @default 0.05
    */
   stream?: number;
   /**
-   * Depth of water, of the layer `water`, that plants still stand in.
+   * Greatest depth of water, in the layer `water`, in which plants can grow.
    *
    * Allowed: 0 to 1000 m.
    * @default 0.05
    */
   wading?: number;
   /**
-   * Transmissivity of the soil: less makes the ground moister, for willows.
+   * Transmissivity of the soil: a lower value makes the ground moister, which suits willows.
    *
    * Allowed: 0.00000001 to 1 m²/s.
    * @default 0.0002
    */
   transmissivity?: number;
   /**
-   * Rain that runs off, where no discharge is given.
+   * Rain that runs off; used where no discharge is given.
    *
    * Allowed: 0 to 100 m/a.
    * @default 1
    */
   rain?: number;
   /**
-   * Depth above which a depression is taken for a lake, where no pools are given: no plants grow there.
+   * Depth above which a depression counts as a lake, where no pools are given; no plants grow in lakes.
    *
    * Allowed: 0 to 32000 m.
    * @default 1
    */
   lake_depth?: number;
   /**
-   * Weight of conifers among the seeds from elsewhere; 0 does without.
+   * Weight of conifers among the seeds from elsewhere; with 0 none take root.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   conifer?: number;
   /**
-   * Weight of broadleaved trees among the seeds from elsewhere; 0 does without.
+   * Weight of broadleaved trees among the seeds from elsewhere; with 0 none take root.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   broadleaf?: number;
   /**
-   * Weight of willows among the seeds from elsewhere; 0 does without.
+   * Weight of willows among the seeds from elsewhere; with 0 none take root.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   willow?: number;
   /**
-   * Weight of dwarf pines among the seeds from elsewhere; 0 does without.
+   * Weight of dwarf pines among the seeds from elsewhere; with 0 none take root.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   dwarf_pine?: number;
   /**
-   * Weight of shrubs among the seeds from elsewhere; 0 does without.
+   * Weight of shrubs among the seeds from elsewhere; with 0 none take root.
    *
    * Allowed: 0 to 1000.
    * @default 0.5
    */
   shrub?: number;
   /**
-   * Weight of reeds among the seeds from elsewhere; 0 does without.
+   * Weight of reeds among the seeds from elsewhere; with 0 none take root.
    *
    * Allowed: 0 to 1000.
    * @default 1
@@ -3006,10 +3006,10 @@ export interface TreesParameters {
   reed?: number;
 }
 
-/** Puts rivers and lakes into a terrain: drawn as smooth lines, carved, and true to the land. */
+/** Adds rivers and lakes to a terrain: smooth lines that follow it and are carved into it. */
 export interface RiverNetworkParameters {
   /**
-   * Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
+   * Drainage area from which on there is a river: less gives more and smaller ones. At least 16 cells are always required.
    *
    * Allowed: 0 to 1000000 km².
    * @default 1
@@ -3023,140 +3023,140 @@ export interface RiverNetworkParameters {
    */
   runoff?: number;
   /**
-   * Deepest channel that is cut to drain a hollow.
+   * Greatest depth of a channel that is cut to drain a depression.
    *
    * Allowed: 0 to 16000 m.
    * @default 12
    */
   breach_depth?: number;
   /**
-   * How far from the hollow a channel that drains it may lead.
+   * Greatest straight-line distance from the pit that a channel that drains a depression may reach.
    *
    * Allowed: 0 to 1000000 m.
    * @default 1000
    */
   breach_length?: number;
   /**
-   * Roughness of the ground that has no say in where rivers run.
+   * Roughness of the ground that has no influence on where rivers run.
    *
    * Allowed: 0 to 1000 m.
    * @default 2
    */
   noise?: number;
   /**
-   * Depth from which on a hollow that is left is a lake.
+   * Depth from which on a remaining depression is a lake.
    *
    * Allowed: 0 to 1000 m.
    * @default 2
    */
   lake?: number;
   /**
-   * Width of a river of 1 m³/s.
+   * Width of a river with a discharge of 1 m³/s.
    *
    * Allowed: 0 to 1000 m.
    * @default 7.2
    */
   width?: number;
   /**
-   * Depth of a river of 1 m³/s.
+   * Depth of a river with a discharge of 1 m³/s.
    *
    * Allowed: 0 to 100 m.
    * @default 0.27
    */
   depth?: number;
   /**
-   * How far rivers wander, as a factor: 0 not at all, 1 as is usual.
+   * How far rivers meander, as a factor: 0 not at all, 1 as usual in nature.
    *
    * Allowed: 0 to 3.
    * @default 1
    */
   meander?: number;
   /**
-   * Breadth of floodplains on either side, as a factor on what is usual: 0 makes none.
+   * Width of floodplains on either side, as a factor on the usual width: 0 makes none.
    *
    * Allowed: 0 to 10.
    * @default 1
    */
   floodplain?: number;
   /**
-   * Height of levees beside meandering rivers, as a share of their depth: 0 raises none.
+   * Height of levees beside meandering rivers, as a share of their depth: 0 makes none.
    *
    * Allowed: 0 to 2.
    * @default 0
    */
   levees?: number;
   /**
-   * Rise of banks beyond floodplains, as rise over run: less cuts valleys with gentler sides.
+   * Slope of banks beyond floodplains, as rise over run: less cuts valleys with gentler sides.
    *
    * Allowed: 0.05 to 10.
    * @default 0.5
    */
   bank?: number;
   /**
-   * Slope of a river, as fall over run, above which it is cut back over soft rock.
+   * Slope of a river, as fall over run, above which it is cut back in soft rock.
    *
    * Allowed: 0 to 10.
    * @default 0.5
    */
   fall?: number;
   /**
-   * Deepest cut that takes such a fall back.
+   * Greatest depth of a cut that makes such a fall gentler.
    *
    * Allowed: 0 to 1000 m.
    * @default 15
    */
   grading?: number;
   /**
-   * Discharge from which on a gentle river parts into arms at the sea; 0 parts none.
+   * Discharge from which on a gentle river divides into arms at the sea; with 0 none does.
    *
    * Allowed: 0 to 1000000 m³/s.
    * @default 5
    */
   delta?: number;
   /**
-   * How many of its widths a gentle river gains at the sea.
+   * How many times its own width a gentle river gains at the sea.
    *
    * Allowed: 0 to 20.
    * @default 2
    */
   estuary?: number;
   /**
-   * How rivers are found. With `sampled` what stands above does nothing, and what follows does.
+   * How rivers are found. With `sampled` the parameters above have no effect; with `drainage` those below have none.
    *
    * Allowed: one of drainage, sampled.
    * @default "drainage"
    */
   method?: "drainage" | "sampled";
   /**
-   * Least distance r of two sampled points; where they lie closest it counts as four cells at least.
+   * Least distance r between two sampled points; where points are closest, it is at least four cells.
    *
    * Allowed: 0 to 1000000 m.
    * @default 500
    */
   spacing?: number;
   /**
-   * By how much closer sampled points lie on steep ground, as a share of the distance.
+   * How much closer sampled points are on steep ground, as a share of the distance.
    *
    * Allowed: 0 to 0.75.
    * @default 0
    */
   closeness?: number;
   /**
-   * The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long ways round.
+   * The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long detours.
    *
    * Allowed: 1 to 1000.
    * @default 2
    */
   climb?: number;
   /**
-   * How many sampled points rivers begin at, beside springs; 0 takes all.
+   * Number of sampled points at which rivers begin, in addition to springs; 0 takes all.
    *
    * Allowed: 0 to 1000000, whole.
    * @default 0
    */
   sources?: number;
   /**
-   * Which sampled points rivers begin at, where `sources` is not 0.
+   * Which sampled points rivers begin at, if `sources` is not 0.
    *
    * Allowed: one of any, highest.
    * @default "any"
@@ -3167,105 +3167,105 @@ export interface RiverNetworkParameters {
 /** A river builds land into the sea: levees, arms, bays and lobes. */
 export interface DeltaParameters {
   /**
-   * How long the river builds.
+   * Time for which the river builds its delta.
    *
    * Allowed: 0 to 10000000 a.
    * @default 3000
    */
   years?: number;
   /**
-   * Time from one look at the ground to the next.
+   * Time step, after which beds, bars, levees and arms are updated.
    *
    * Allowed: 0.01 to 100000 a.
    * @default 10
    */
   step?: number;
   /**
-   * Water of the river: wider and deeper arms.
+   * Discharge of the river: more gives wider and deeper arms.
    *
    * Allowed: 0.01 to 1000000 m³/s.
    * @default 800
    */
   discharge?: number;
   /**
-   * Sediment that it brings: a faster growing delta.
+   * Sediment that the river supplies: more makes the delta grow faster.
    *
    * Allowed: 0 to 10000000000 m³/a.
    * @default 2000000
    */
   sediment?: number;
   /**
-   * Where it comes in, from west (0) to east (1).
+   * Where the river enters, from west (0) to east (1).
    *
    * Allowed: 0 to 1.
    * @default 0.5
    */
   inlet_x?: number;
   /**
-   * Where it comes in, from north (0) to south (1).
+   * Where the river enters, from north (0) to south (1).
    *
    * Allowed: 0 to 1.
    * @default 0
    */
   inlet_y?: number;
   /**
-   * Fall of its water on the plain.
+   * Slope of the water surface on the plain.
    *
    * Allowed: 0 to 0.1 m/m.
    * @default 0.0002
    */
   slope?: number;
   /**
-   * Fall of the delta's front under water.
+   * Slope of the delta's front under water.
    *
    * Allowed: 0.0001 to 1 m/m.
    * @default 0.015
    */
   front?: number;
   /**
-   * Height of levees over the water.
+   * Height of levees above the water.
    *
    * Allowed: 0 to 50 m.
    * @default 1.8
    */
   levee?: number;
   /**
-   * Distance over which levees fall to a third.
+   * Distance from the bank over which levees fall to a third of their height.
    *
    * Allowed: 0 to 100000 m.
    * @default 500
    */
   reach?: number;
   /**
-   * Greatest share of the sediment that settles beside the river.
+   * Largest share of the sediment that settles next to the channels.
    *
    * Allowed: 0 to 1.
    * @default 0.5
    */
   overbank?: number;
   /**
-   * Time from one break-out to the next.
+   * Time from one avulsion to the next: shorter times make more lobes.
    *
    * Allowed: 0.01 to 10000000 a.
    * @default 150
    */
   avulsion?: number;
   /**
-   * Height of the unevenness that the river goes round.
+   * Height of the unevenness that makes the river's path wind.
    *
    * Allowed: 0 to 100 m.
    * @default 2
    */
   wander?: number;
   /**
-   * Width of that unevenness, and wavelength of the bends that grow fastest.
+   * Width of that unevenness, and wavelength of the fastest growing meanders.
    *
    * Allowed: 1 to 1000000 m.
    * @default 2200
    */
   wavelength?: number;
   /**
-   * How fast the bank of a bend as sharp as the channel is wide gives way.
+   * Migration rate of a meander whose radius equals the channel width.
    *
    * Allowed: 0 to 10000 m/a.
    * @default 2
@@ -3273,17 +3273,17 @@ export interface DeltaParameters {
   migration?: number;
 }
 
-/** Gives every hollow a way out: cuts through or fills small ones, lets deep ones stand as lakes. */
+/** Opens an outlet for every depression: cuts through or fills small ones, keeps deep ones as lakes. */
 export interface OutletsParameters {
   /**
-   * Least depth, at its deepest place, of a hollow or of standing water that is a lake.
+   * Least depth, at the deepest place, of a depression or of standing water that counts as a lake.
    *
    * Allowed: 0 to 16000 m.
    * @default 2
    */
   lake?: number;
   /**
-   * Least surface of a lake.
+   * Least area of a lake.
    *
    * Allowed: 0 to 1000000000000 m².
    * @default 20000
@@ -3291,6 +3291,6 @@ export interface OutletsParameters {
   lake_area?: number;
 }
 
-/** Nothing of its own: a stage for the strokes of a hand, which raise, lower, smooth and paint. */
+/** Applies the user's strokes, which raise, lower, smooth and paint; it does nothing else. */
 export interface ManualParameters {
 }

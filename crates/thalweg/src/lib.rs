@@ -1,5 +1,6 @@
 //! thalweg creates, erodes and analyses terrain. Elevation comes from noise or from an elevation model; many erosion
-//! models work on the same ground; drainage and measures are computed; results are written for game engines and GIS.
+//! models work on the same terrain; drainage and terrain measures are computed; results are written for game engines
+//! and GIS.
 //!
 //! A finished world in ten lines:
 //!
@@ -33,18 +34,19 @@
 //! - Long calls that run a loop of their own, for example [`World::solve`](world::World::solve) and
 //!   [`Survey::of`](drainage::Survey::of), report to a [`Progress`], which may stop them.
 //! - A [`Session`](recipe::Session) is a run that can be edited and reversed. It continues from the earliest step that
-//!   an edited recipe changes, undoes user edits, and keeps its memory within a limit.
+//!   an edited recipe affects, undoes user edits, and keeps its memory within a limit.
 //! - A [`World`](world::World) provides all levels of a recipe. It makes [any tile of any level](world::World::tile) on
-//!   request, with the same bits in any order. All of its [rivers](world::World::rivers) reach an end and can be
-//!   [followed](world::World::follow).
-//! - A [`Terrain`](terrain::Terrain) is the input and output of a run: the elevation, the loose sediment on it, and
+//!   request, with the same bits in any order. Each of its [rivers](world::World::rivers) has an end and can be
+//!   [followed](world::World::follow) to it.
+//! - A [`Terrain`](terrain::Terrain) is the input and output of a run: the elevation, the thickness of sediment, and
 //!   layers such as water or hardness, each a [`Field`](terrain::Field) over a [`Grid`](terrain::Grid). Make one from
 //!   your own numbers ([`Terrain::from_metres`](terrain::Terrain::from_metres)) or load it from a file ([`io::load`]:
 //!   GeoTIFF, PNG, NPY, ESRI ASCII, raw, SRTM). Write it with [`io::save`].
-//! - A [`Model`](models::Model) changes a terrain. [`models`] holds those of the library, each with a page that states
-//!   its process, formula and source. A model of your own is a struct declared with [`params!`] and two small traits.
-//!   [`Models::with`](models::Models::with) makes it available to recipes by name, and [`LAWS`](models::LAWS) test it.
-//!   It may use [`noise`], [`flow`], and the processes in [`models`], for example hillslope diffusion and slope limits.
+//! - A [`Model`](models::Model) changes a terrain. The module [`models`] contains those of the library, each with a
+//!   page that states its process, formula and source. A model of your own is a struct declared with [`params!`] and
+//!   two small traits. [`Models::with`](models::Models::with) makes it available to recipes by name, and
+//!   [`LAWS`](models::LAWS) are tests that every model must pass. A model may use [`noise`], [`flow`], and the
+//!   processes in [`models`], for example hillslope diffusion and slope limits.
 //! - [`flow`] routes water over a terrain: depressions, directions, accumulation, basins, streams. [`drainage`]
 //!   computes all of that for an elevation model in one call ([`Survey`](drainage::Survey)) and writes a folder of
 //!   files for GIS. [`rivers`] plans and carves rivers on a terrain that has none.
@@ -55,15 +57,16 @@
 //! The directory `examples/` has a program for each of these: building a preset, eroding an array, a model of your own,
 //! the drainage of a GeoTIFF, a run with progress, and tiles around a camera.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - Heights are metres in fixed point ([`Height`](terrain::Height)), so mass closes to the unit: every step returns a
-//!   mass balance ([`MassBalance`](models::MassBalance)), and the ground after a step equals the ground before it plus
-//!   that balance.
+//! - Heights are metres in fixed point ([`Height`](terrain::Height)), so mass is conserved to the unit: every step
+//!   returns a mass balance ([`MassBalance`](models::MassBalance)), and the solid mass after a step equals that before
+//!   it plus the change in that balance.
 //! - A recipe gives the same bits for any number of threads, on any machine.
-//! - The library prints nothing and asks the user nothing. A long call can be watched and stopped.
-//! - The library does not panic on input. It returns an [`Error`] that names the thing, its value and the allowed
-//!   values.
+//! - The library prints nothing and does not interact with the user. A long call that takes a
+//!   [`Progress`] can be observed and stopped.
+//! - The library does not panic on invalid input. It returns an [`Error`] that names the item, its value and the
+//!   allowed values.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
@@ -71,7 +74,7 @@ pub use thalweg_core::base::error::{Error, Result};
 pub use thalweg_core::base::memory::{check_memory, limit_memory};
 pub use thalweg_core::{NoProgress, Progress, ProgressReport, choice, params};
 
-/// The programs of the README and of CONTRIBUTING are tests.
+/// The programs in README.md and CONTRIBUTING.md are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../../../CONTRIBUTING.md")]
@@ -112,7 +115,7 @@ pub mod terrain {
     pub use thalweg_render::products::resample::{crop, reduce, resample};
 }
 
-/// Noise as a function of the position in the world, and random numbers; bedding of rock.
+/// Noise as a function of the position in the world; random numbers; beds of rock strata.
 ///
 /// ```
 /// use thalweg::noise::{Fractal, FractalSettings, Key};
@@ -135,7 +138,8 @@ pub mod noise {
 /// Flow routing: depressions, flow directions, accumulation, basins, streams. Pure functions over a
 /// [`Land`](flow::Land).
 ///
-/// [`FlowGraph`](flow::FlowGraph) computes filling, directions and accumulation together; the functions compute one each.
+/// [`FlowGraph`](flow::FlowGraph) computes filling, directions and accumulation together; each function computes one of
+/// them.
 ///
 /// ```
 /// use thalweg::flow::{Land, fill_depressions};
@@ -206,9 +210,9 @@ pub mod rivers {
 /// Models of terrain and erosion, the traits and processes for a model of your own, and the tables of soils, strata and
 /// springs.
 ///
-/// A model is a struct declared with [`params!`](crate::params) that implements [`Model`](models::Model); what it
-/// starts on a grid implements [`Stepper`](models::Stepper). CONTRIBUTING.md describes one from its declaration to its
-/// test.
+/// A model is a struct declared with [`params!`](crate::params) that implements [`Model`](models::Model). It starts a
+/// [`Stepper`](models::Stepper) on a grid, which executes the steps. CONTRIBUTING.md describes a model from its
+/// declaration to its test.
 pub mod models {
     pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, parse_value};
     pub use thalweg_models::model::page::model_page;
@@ -283,8 +287,8 @@ pub mod recipe {
     pub use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
 }
 
-/// Worlds at all their levels: any tile, height or river on request; and the refinement that makes finer levels from
-/// coarser ones.
+/// Worlds at all their levels: any tile, height or river on request; and the refinement, which computes finer levels
+/// from coarser ones.
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -303,7 +307,7 @@ pub mod world {
     pub use thalweg_sim::world::{End, Follow, Footing, RiverLine, RiverVertex, Wanted, World};
 }
 
-/// Maps, perspective views, meshes, textures and tiles of web maps, made of a terrain in memory.
+/// Maps, perspective views, meshes, textures and web map tiles of a terrain in memory.
 pub mod render {
     pub use thalweg_render::pictures::animation::encode_animation;
     pub use thalweg_render::pictures::colour::Rgb;
@@ -328,7 +332,7 @@ pub mod render {
 }
 
 /// Files: elevation models and layers are loaded and saved as GeoTIFF, PNG, NPY, ESRI ASCII, EXR or raw; lines, areas,
-/// trees and meshes are saved; files may be kept in memory ([`MemoryFiles`](io::MemoryFiles)).
+/// trees and meshes are saved. Files may also be in memory ([`MemoryFiles`](io::MemoryFiles)).
 ///
 /// ```
 /// use thalweg::io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
@@ -357,7 +361,7 @@ pub mod io {
     };
 }
 
-/// Folders of files: finished worlds, tiles of worlds without end, and terrains for game engines and GIS.
+/// Folders of files: finished worlds, tiles of unbounded worlds, and terrains for game engines and GIS.
 ///
 /// ```
 /// use thalweg::export::write_world;

@@ -1,5 +1,5 @@
-//! Whatever the bytes, a reader answers: with a raster whose samples are as many as it says, or with an error.
-//! A panic fails these tests; so does taking memory out of proportion to the bytes.
+//! Tests that for any bytes a reader returns a raster with the declared number of samples, or an error. A panic fails
+//! these tests, and so does an allocation out of proportion to the number of bytes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -8,12 +8,12 @@ use std::sync::{Mutex, OnceLock};
 use proptest::prelude::*;
 use thalweg_io::{Format, LoadOptions, Raster, SampleType, Samples, decode, load, write};
 
-/// The system's allocator, remembering the largest piece that was asked for.
+/// The system's allocator, which records the largest allocation that was requested.
 struct Watched;
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
-#[allow(unsafe_code)] // an allocator cannot be watched without
+#[allow(unsafe_code)] // an allocator cannot be watched without it
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Relaxed);
@@ -41,13 +41,14 @@ const FORMATS: [Format; 8] =
 #[path = "corpus/readers.rs"]
 mod corpus;
 
-/// Decodes, and checks what comes of it.
+/// Decodes bytes and checks the result.
 fn check(format: Format, bytes: &[u8]) {
-    static ONE: Mutex<()> = Mutex::new(()); // what other tests decode meanwhile would count
+    static ONE: Mutex<()> = Mutex::new(()); // other tests that decode at the same time would be counted
     let _one = ONE.lock();
     LARGEST.store(0, Relaxed);
     let result = decode(format, bytes, None);
-    // The most that compressed bytes may stand for (a PNG of one bit a pixel, widened), and the decoders' own windows.
+    // The most that compressed bytes can expand to (a PNG with one bit a pixel, widened), and the decoders' own
+    // windows.
     let allowed = 1400 * 8 * bytes.len() + (1 << 20);
     let largest = LARGEST.load(Relaxed);
     assert!(largest <= allowed, "{largest} bytes were taken at once for {} bytes of {format}", bytes.len());
@@ -57,13 +58,13 @@ fn check(format: Format, bytes: &[u8]) {
     }
 }
 
-/// Good files of every format, ours and others'.
+/// Returns valid files of every format, the library's own and foreign ones.
 fn all() -> &'static [(Format, Vec<u8>)] {
     static FILES: OnceLock<Vec<(Format, Vec<u8>)>> = OnceLock::new();
     FILES.get_or_init(|| good().into_iter().chain(foreign().into_iter().map(|bytes| (Format::Tiff, bytes))).collect())
 }
 
-/// Our own files of every format and sample type.
+/// Returns files written by the library in every format and sample type.
 fn good() -> Vec<(Format, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
@@ -90,7 +91,8 @@ fn good() -> Vec<(Format, Vec<u8>)> {
     files
 }
 
-/// TIFF files of other writers' making: tiles, LZW, PackBits, predictors, BigTIFF, bands; see the README beside them.
+/// Returns TIFF files written by other programs: tiles, LZW, PackBits, predictors, BigTIFF, bands; see the README in
+/// their folder.
 fn foreign() -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gdal");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -111,7 +113,7 @@ fn foreign_tiffs_hold_what_gdal_put_in() {
     }
 }
 
-/// Files that GDAL wrote with masks, scales and units; see the README beside them.
+/// Files that GDAL wrote with masks, scales and units; see the README in their folder.
 #[test]
 fn masks_and_scales_are_gdals() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/masks");
@@ -142,7 +144,7 @@ fn masks_and_scales_are_gdals() {
     assert_eq!(seen, 8);
 }
 
-/// What fuzzing found worth keeping; a reader that panics on one, or says what it should not, fails here.
+/// Inputs that fuzzing found worth keeping; a reader that panics on one, or returns a wrong result, fails here.
 #[test]
 fn the_corpora_are_answered() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");

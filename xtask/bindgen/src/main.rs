@@ -1,7 +1,7 @@
-//! The JavaScript about a WebAssembly module: `thalweg-bindgen MODULE.wasm FOLDER NAME`.
+//! Generates the JavaScript that calls a WebAssembly module: `thalweg-bindgen MODULE.wasm FOLDER NAME`.
 //!
-//! A program of its own, for `wasm-bindgen-cli` must be installed and be of the very version of the library; this is of that version by the
-//! lock file, and nothing else waits for it.
+//! This is a separate program because `wasm-bindgen-cli` would have to be installed in exactly the version of the
+//! library; the lock file ensures that this program has it, and no other build has to wait for it.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     };
     let mut bindgen = Bindgen::new();
     let made = bindgen.web(true).and_then(|bindgen| {
-        // Left out, the module is looked for beside its JavaScript.
+        // Keep the default path: the module is then looked for next to its JavaScript.
         bindgen
             .omit_default_module_path(false)
             .input_path(module)

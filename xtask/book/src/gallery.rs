@@ -1,4 +1,5 @@
-//! `cargo xtask gallery`: the pictures of docs/gallery and the page that shows them, drawn by the command itself.
+//! `cargo xtask gallery`: draws the pictures of docs/gallery with the command itself, and writes the page that shows
+//! them.
 //!
 //! Presets and models are not listed here: every preset is shown, and every model by its own recipe.
 
@@ -14,10 +15,11 @@ use thalweg_sim::recipe::{Coarsest, Recipe};
 
 use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
-/// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
+/// The pictures in addition to those of presets and models: a preset, and a line that draws another picture of its
+/// world.
 const PICTURES: &[(&str, &str)] = &[
     ("alpine", "view worlds/alpine --size 920x440 --from 205,28 --zoom 1.12 -o wide.png"),
-    // What the knobs do: these are shown in docs/knobs.md.
+    // The effects of the knobs, shown in docs/knobs.md.
     ("alpine", "vary alpine --age 0.3,1,3 --rain 0.3,1,3 --pixels 140 -o knobs_alpine_age_rain.png"),
     (
         "alpine",
@@ -30,17 +32,17 @@ const PICTURES: &[(&str, &str)] = &[
         "vary canyon --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_canyon_rock_relief.png",
     ),
     ("canyon", "vary canyon --size 0.5,1,2 --sea 100,300 --pixels 148 -o knobs_canyon_size_sea.png"),
-    // A tile of dunes: shown in docs/endless.md.
+    // A tile of dunes, shown in docs/endless.md.
     ("desert", "tile desert --level 1 --size 1024 --at 4000,4000 -o worlds/desert_1"),
     ("desert", "view worlds/desert_1/height.tif --ramp sand --size 760x480 -o desert_1.png"),
-    // From a whole continent into a valley: these are shown in docs/endless.md.
+    // From a whole continent into a valley, shown in docs/endless.md.
     ("endless", "tile endless --level 3 --at 40000,20000 -o worlds/endless_3"),
     ("endless", "shade worlds/endless_3/height.tif --sea-level 0 --scale --max-size 448 -o endless_3.png"),
     ("endless", "tile endless --level 6 --at 40000,20000 -o worlds/endless_6"),
     ("endless", "view worlds/endless_6/height.tif --size 760x480 -o endless_6.png"),
     ("endless", "tile endless --level 8 --at 40000,20000 -o worlds/endless_8"),
     ("endless", "view worlds/endless_8/height.tif --size 760x480 -o endless_8.png"),
-    // The explorer's zoom, from the whole into a valley.
+    // The explorer's zoom, from the whole world into a valley.
     ("endless", "explore endless --at 33000,61000 --distance 1600000 --size 680x420 -o endless_zoom_1.png"),
     ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
     ("endless", "explore endless --at 33000,61000 --distance 20000 --size 680x420 -o endless_zoom_3.png"),
@@ -55,16 +57,16 @@ const PICTURES: &[(&str, &str)] = &[
     ("lakes", "picture worlds/lakes --size 760x480 -o lakes_picture.png"),
 ];
 
-/// Longer side of the small pictures that the studio shows of presets, made of their views.
+/// The longer side in pixels of the thumbnails of presets in the studio, which are made from their views.
 const THUMBNAIL: usize = 144;
-/// Where they are.
+/// The folder of the thumbnails.
 const THUMBNAILS: &str = "crates/thalweg-cli/thumbnails";
 
-/// A line that draws the studio's window, and the command that does.
+/// The prefix of a line that draws the studio's window, and the command that does it.
 const WINDOW: &str = "window ";
 const WINDOW_COMMAND: &str = "cargo run --release --package thalweg-studio --example window --";
 
-/// No picture is larger, so that the page loads at once.
+/// The maximum size of a picture in bytes, so that the page loads quickly.
 const MOST_BYTES: u64 = 400_000;
 
 const HEAD: &str = "\
@@ -74,8 +76,8 @@ Drawn by `cargo xtask gallery`, with the commands beneath each picture. Every pr
 has a recipe of its own in `recipes/models/`, a few hundred cells wide and done in about a second.
 ";
 
-/// One world and the lines that make it and draw it. In a line a word `worlds/…` is a folder for what lies between, and
-/// a word that ends in `.png` is a picture of the gallery.
+/// A world and the lines that make and draw it. In a line, a word `worlds/…` is a temporary folder, and a word that
+/// ends in `.png` is a picture of the gallery.
 struct Entry {
     name: String,
     title: String,
@@ -83,7 +85,8 @@ struct Entry {
     lines: Vec<String>,
 }
 
-/// Draws the pictures of those presets and models, or all, writes the page, and removes pictures that it does not show.
+/// Draws the pictures of the given presets and models, or of all, writes the page, and removes pictures that it does
+/// not show.
 pub fn draw(names: &[&str]) -> Outcome {
     cargo(&["build", "--release", "--package", "thalweg-cli", "--features", "studio"])?;
     let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
@@ -95,7 +98,7 @@ pub fn draw(names: &[&str]) -> Outcome {
     let entries = entries()?;
     let asked = |entry: &&Entry| names.is_empty() || names.contains(&entry.name.as_str());
     for line in entries.iter().filter(asked).flat_map(|entry| &entry.lines) {
-        // Words first, folders second: a folder's name may have a blank in it.
+        // Split into words before folders are inserted, because a folder's name may contain a space.
         let word = |word: &str| match word.strip_prefix("worlds/") {
             Some(rest) => worlds.join(rest),
             None if word.ends_with(".png") => folder.join(word),
@@ -115,7 +118,7 @@ pub fn draw(names: &[&str]) -> Outcome {
     fs::write(&page, page_of(&entries)).map_err(|error| format!("{}: {error}", page.display()))
 }
 
-/// Makes the small picture of a preset.
+/// Makes the thumbnail of a preset.
 fn thumbnail(name: &str) -> Outcome {
     let [from, to] = [format!("docs/gallery/{name}_view.png"), format!("{THUMBNAILS}/{name}.png")];
     let draw = || -> std::io::Result<()> {
@@ -126,7 +129,7 @@ fn thumbnail(name: &str) -> Outcome {
     draw().map_err(|error| format!("{to} from {from}: {error}"))
 }
 
-/// What the gallery shows, in order.
+/// Returns the entries of the gallery, in order.
 fn entries() -> Outcome<Vec<Entry>> {
     let mut entries = Vec::new();
     for name in presets() {
@@ -145,9 +148,9 @@ fn entries() -> Outcome<Vec<Entry>> {
     Ok(entries)
 }
 
-/// A preset's map, and its view.
+/// Makes the entry of a preset: its map and its view.
 fn preset(name: &str) -> Outcome<Entry> {
-    // Trees are grain, which takes room in a file.
+    // Trees make a picture grainy, which compresses badly, so these maps are smaller.
     let side = if ["forest", "lakes"].contains(&name) { 400 } else { 448 };
     let recipe = presets::find_preset(name).map_err(|error| error.to_string())?;
     let in_levels = recipe.levels().coarsest != Coarsest::None;
@@ -162,7 +165,7 @@ fn preset(name: &str) -> Outcome<Entry> {
         format!("view worlds/{name} --size 760x480 -o {name}_view.png"),
     ];
     if in_levels {
-        // Shores are grain, which takes room in a file.
+        // Shores make a picture grainy, which compresses badly.
         let pixels = if name == "fjords" { 240 } else { 252 };
         lines.push(format!("vary {name} --seeds 3 --cells 256 --pixels {pixels} -o {name}_seeds.png"));
     }
@@ -170,7 +173,8 @@ fn preset(name: &str) -> Outcome<Entry> {
     Ok(Entry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })
 }
 
-/// A model at its best: ground in view, erosion beside the ground that it began with.
+/// Makes the entry of a model from its own recipe: a view for base models; for others a comparison with the terrain
+/// before the model.
 fn model(name: &str, family: Family) -> Outcome<Entry> {
     let path = format!("recipes/models/{name}.toml");
     let recipe = read(&path)?;
@@ -196,7 +200,7 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
     })
 }
 
-/// The names of the presets in alphabetical order.
+/// Returns the names of the presets in alphabetical order.
 fn presets() -> Vec<String> {
     let mut names: Vec<String> = PRESETS.iter().map(|preset| preset.name.to_string()).collect();
     names.sort();
@@ -207,7 +211,7 @@ fn read(path: &str) -> Outcome<Recipe> {
     Recipe::read(root().join(path)).map_err(|error| error.to_string())
 }
 
-/// The pictures that an entry's lines draw.
+/// Returns the pictures that an entry's lines draw.
 fn pictures(entry: &Entry) -> impl Iterator<Item = &str> {
     entry.lines.iter().flat_map(|line| line.split_whitespace()).filter(|word| word.ends_with(".png"))
 }
@@ -233,7 +237,7 @@ fn page_of(entries: &[Entry]) -> String {
     page
 }
 
-/// Removes what no entry shows, and refuses what is too large.
+/// Removes files that no entry shows, and refuses pictures that are too large.
 fn tidy(folder: &Path, entries: &[Entry]) -> Outcome {
     let shown: Vec<&str> = entries.iter().flat_map(pictures).collect();
     let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

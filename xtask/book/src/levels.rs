@@ -1,5 +1,5 @@
-//! `cargo xtask levels`: builds presets at several resolutions with the built command, and writes how far they agree, how long
-//! they took and how much memory, into the table of docs/levels.md.
+//! `cargo xtask levels`: builds presets at several resolutions with the built command, and writes how far they agree
+//! and how long they took into the table of docs/levels.md.
 
 use std::fs;
 use std::path::Path;
@@ -12,14 +12,14 @@ use thalweg_sim::recipe::{Coarsest, Recipe};
 
 use xtask::shell::{Outcome, built, cargo, program, root, run};
 
-/// Cells on the long side; each is compared with the first.
+/// The numbers of cells on the long side; each build is compared with the first.
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
 
-/// Where the table stands, and the line under its head.
+/// The page with the table, and the line below the table's header.
 const PAGE: &str = "docs/levels.md";
 const RULE: &str = "|---|---|---|---|---|---|---|";
 
-/// Measures those presets, or all that are built in levels, up to `most` cells.
+/// Measures the given presets, or all that are built in levels, up to `most` cells.
 pub fn measure(names: &[&str], most: usize) -> Outcome {
     cargo(&["build", "--release", "--package", "thalweg-cli"])?;
     let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
@@ -66,7 +66,7 @@ fn read(world: &Path) -> Outcome<Terrain> {
     Ok(Terrain { grid, ..loaded.terrain })
 }
 
-/// Seconds that the stages took.
+/// Returns the time that the stages took, in seconds.
 fn seconds(world: &Path) -> Outcome<f64> {
     let path = world.join("report.json");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -76,7 +76,7 @@ fn seconds(world: &Path) -> Outcome<f64> {
     Ok(stages.iter().filter_map(|stage| stage["seconds"].as_f64()).sum())
 }
 
-/// Puts a row into the table, in place of the one for the same preset and size, in order.
+/// Writes a row into the sorted table, in place of an existing one for the same preset and size.
 fn write(name: &str, cells: usize, row: &str) -> Outcome {
     let path = root().join(PAGE);
     let problem = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -97,7 +97,7 @@ fn write(name: &str, cells: usize, row: &str) -> Outcome {
     fs::write(&path, text).map_err(problem)
 }
 
-/// Presets that are built in levels, in alphabetical order.
+/// Returns the presets that are built in levels, in alphabetical order.
 fn presets() -> Outcome<Vec<String>> {
     let recipes = PRESETS.iter().map(|preset| preset.recipe().map_err(|error| error.to_string()));
     let recipes = recipes.collect::<Outcome<Vec<_>>>()?;

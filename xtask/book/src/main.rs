@@ -1,5 +1,6 @@
-//! What of the documents is made from the library's declarations, and what is drawn with it: `cargo xtask book`, `gallery` and
-//! `levels` run this program. It stands apart so that `cargo xtask test` begins without a library compiled for it.
+//! Generates the parts of the documentation that come from the library's declarations or are drawn with it: `cargo
+//! xtask book`, `gallery` and `levels` run this program. It is separate so that `cargo xtask test` can start without
+//! compiling the library for it.
 
 mod gallery;
 mod generated;

@@ -1,4 +1,4 @@
-//! `cargo xtask book`: the models' pages, from their declarations.
+//! `cargo xtask book`: generates the pages of the models from their declarations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use thalweg_sim::presets;
 
 use xtask::shell::{Outcome, root};
 
-/// Writes every page and removes those of models that are gone.
+/// Writes every page, and removes those of models that no longer exist.
 pub fn write() -> Outcome {
     let folder = folder();
     let problem = |path: PathBuf| move |error| format!("{}: {error}", path.display());
@@ -26,7 +26,7 @@ pub fn write() -> Outcome {
     Ok(())
 }
 
-/// Whether the pages that are there are those that [`write()`] would leave.
+/// Checks that the existing pages are those that [`write()`] would write.
 pub fn check() -> Outcome {
     let (wanted, present) = (pages(), present()?);
     let names = wanted.keys().chain(present.keys());
@@ -38,7 +38,7 @@ fn folder() -> PathBuf {
     root().join("docs/models")
 }
 
-/// File names and texts of all pages.
+/// Returns the file names and texts of all pages.
 fn pages() -> BTreeMap<String, String> {
     let mut index = "# Models\n\nGenerated from their declarations by `cargo xtask book`.\n\n".to_string();
     let mut pages = BTreeMap::new();
@@ -47,18 +47,20 @@ fn pages() -> BTreeMap<String, String> {
         let _ = writeln!(index, "- [{0}]({0}.md): {1}", about.name, about.summary);
         pages.insert(format!("{}.md", about.name), page::model_page(&*model));
     }
-    index.push_str("\nWhat of each goes on on local levels, preset by preset: [local_forms](local_forms.md).\n");
+    index.push_str(
+        "\n[Refinement levels](local_forms.md) lists, preset by preset, which stages continue on refinement levels.\n",
+    );
     pages.insert("README.md".to_string(), index);
     pages.insert("local_forms.md".to_string(), local_forms());
     pages
 }
 
-/// For each preset, which of its stages have a local form.
+/// Makes the page that lists, for each preset, which of its stages have a local form.
 fn local_forms() -> String {
-    let mut page = "# Local forms\n\nGenerated from the models' declarations by `cargo xtask book`.\n\n\
-        Levels beyond the global one (`beyond = \"local\"` in a recipe, and all of a world's tiles) are made cell by cell of what lies\n\
-        around. A stage goes on there in as far as its model has a local form; all others end at the global level, and what they made of\n\
-        the land is refined with it.\n\n| preset | stage | model | on local levels |\n|---|---|---|---|\n"
+    let mut page = "# Stages on refinement levels\n\nGenerated from the models' declarations by `cargo xtask book`.\n\n\
+        Levels beyond the global one (`beyond = \"local\"` in a recipe, and all tiles of a world) are computed cell by cell from a\n\
+        bounded neighbourhood of the coarser level. A stage continues there as far as its model has a form for it. All other\n\
+        stages end at the global level, and the refinement continues from their result.\n\n| preset | stage | model | on refinement levels |\n|---|---|---|---|\n"
         .to_string();
     for preset in presets::PRESETS {
         let (name, Ok(recipe)) = (preset.name, preset.recipe()) else { continue };
@@ -69,13 +71,13 @@ fn local_forms() -> String {
     page
 }
 
-/// File names and texts of the pages that are there.
+/// Returns the file names and texts of the existing pages.
 fn present() -> Outcome<BTreeMap<String, String>> {
     let Ok(entries) = fs::read_dir(folder()) else { return Ok(BTreeMap::new()) };
     let mut pages = BTreeMap::new();
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.path().extension().is_some_and(|e| e == "md")) {
         let text = fs::read_to_string(entry.path()).map_err(|e| format!("{}: {e}", entry.path().display()))?;
-        // Git on Windows may have turned the line ends.
+        // Git on Windows may have converted the line endings.
         pages.insert(entry.file_name().to_string_lossy().into_owned(), text.replace("\r\n", "\n"));
     }
     Ok(pages)

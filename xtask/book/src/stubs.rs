@@ -1,4 +1,4 @@
-//! `cargo xtask book`: the types of the Python package's model functions, from the models' declarations.
+//! `cargo xtask book`: generates the types of the Python package's model functions from the models' declarations.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ from ._terrain import Dem
 _Progress = bool | Callable[[Step], object] | None
 ";
 
-/// What every function takes beside its model's parameters: `COMMON` of models.py, by type.
+/// The arguments that every function has in addition to its model's parameters: `COMMON` of models.py, with types.
 const COMMON: &str = "    cell_size: float | None = None,
     nodata: float | None = None,
     unit: str | None = None,
@@ -42,7 +42,7 @@ pub fn write() -> Outcome {
     generated::write(FILE, &text())
 }
 
-/// Whether the stubs that are there are those that [`write()`] would leave.
+/// Checks that the existing stubs are those that [`write()`] would write.
 pub fn check() -> Outcome {
     generated::check(FILE, &text())
 }
@@ -81,7 +81,7 @@ fn function(model: &dyn Model) -> String {
         };
         let _ = writeln!(own, "    {}: {kind} = {default},", param.name);
     }
-    // A parameter comes first; what all take is the world's then.
+    // Parameters of the model take precedence; a common argument of the same name gets the prefix `world_`.
     let mut common = COMMON.to_string();
     for param in model.declared() {
         let own = format!("    {}: ", param.name);

@@ -1,11 +1,11 @@
-//! The tables of docs/knobs.md and docs/export.md, from what rocks, parameters and targets declare.
+//! Generates the tables of docs/knobs.md and docs/export.md from the declarations of rocks, parameters and targets.
 
 use std::fs;
 use std::path::PathBuf;
 
 use xtask::shell::{Outcome, root};
 
-/// A page, and what makes the tables in it.
+/// A page, and the functions that make its tables.
 type Page = (&'static str, &'static [fn() -> String]);
 
 const PAGES: [Page; 2] = [
@@ -13,7 +13,7 @@ const PAGES: [Page; 2] = [
     ("docs/export.md", &[thalweg_export::export::table]),
 ];
 
-/// Writes them in the place of those that are there.
+/// Replaces the existing tables.
 pub fn write() -> Outcome {
     PAGES.iter().try_for_each(|page| {
         let path = path(page);
@@ -26,7 +26,7 @@ fn path((name, _): &Page) -> PathBuf {
     root().join(name)
 }
 
-/// The page with the tables as they should be: each stands where a table of the same heads stood.
+/// Returns the page with current tables: each replaces the table with the same header.
 fn current((name, tables): &Page, page: &str) -> Outcome<String> {
     tables.iter().map(|make| make()).try_fold(page.to_string(), |page, table| {
         let heads = table.lines().next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `cargo xtask book`: the types of the npm package, what is the same for all from `head.d.ts`, the rest from the models' declarations.
+//! `cargo xtask book`: generates the types of the npm package. The fixed part comes from `head.d.ts`, the rest from
+//! the models' declarations.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,7 @@ pub fn write() -> Outcome {
     generated::write(FILE, &text())
 }
 
-/// Whether the types that are there are those that [`write()`] would leave.
+/// Checks that the existing types are those that [`write()`] would write.
 pub fn check() -> Outcome {
     generated::check(FILE, &text())
 }
@@ -48,7 +49,7 @@ fn text() -> String {
     text
 }
 
-/// A model's name as that of a type: StreamPowerParameters.
+/// Converts a model's name to that of a type, for example `StreamPowerParameters`.
 fn type_of(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     name.split('_').map(capital).collect::<String>() + "Parameters"
@@ -87,7 +88,7 @@ fn value(param: &Param) -> String {
     }
 }
 
-/// Words that end no comment, on one line.
+/// Formats text on one line, so that it does not end the comment.
 fn plain(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /")
 }

@@ -1,4 +1,4 @@
-//! `apply` and `generate`: one model over a file's ground, or over flat ground.
+//! `apply` and `generate`: run one model over the terrain of a file, or over flat ground.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,7 +21,8 @@ use crate::terrains::{files_of, opened};
 /// Runs a model over an elevation model.
 ///
 /// # Errors
-/// No such model, parameter or layer; an unusable input; an output that cannot be written.
+/// Returns an error if there is no such model, parameter or layer, if the input is unusable, or if the output cannot
+/// be written.
 pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     if is_store_name(&args.model.output) {
@@ -46,7 +47,7 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     drive(run, job, voice)
 }
 
-/// The same over a map of any size, into a store.
+/// Does the same over a map of any size, into a store.
 fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
     let asked = [("--layers", args.model.layers.is_some()), ("--type", args.model.sample.is_some())];
     let asked = asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name);
@@ -59,10 +60,10 @@ fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
     carry_out(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 
-/// Makes ground with a base model.
+/// Generates a terrain with a base model.
 ///
 /// # Errors
-/// As [`apply`], and for a model that makes no ground.
+/// As [`apply`]; also if the model is not a base model.
 pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {

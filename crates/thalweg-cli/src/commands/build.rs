@@ -1,4 +1,4 @@
-//! `build`: a world from a recipe.
+//! `build`: builds a world from a recipe.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ use crate::worlds::solved;
 /// Builds a world.
 ///
 /// # Errors
-/// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
+/// Returns an error if there is no such recipe, if the recipe is invalid, or if the folder cannot be written or is in
+/// use.
 pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     let asked = resolve(args)?;
     let is_store = is_store_name(&asked.dir);
@@ -57,12 +58,12 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
 
 /// Builds a whole world into its folder.
 fn whole(args: &Build, Asked { recipe, own_model, dir }: Asked, voice: Voice) -> Result<ExitCode> {
-    // What cannot be begun leaves no folder.
+    // If the run cannot be started, no folder is left behind.
     let run = begun(args, recipe, own_model.then_some(dir.as_path()))?;
     voice.warn_all(&run.input().warnings);
     output::make_folder(&dir)?;
     let _lock = locked(&dir, voice)?;
-    // A world may be built anew from the recipe in its own folder, if that stays as it is.
+    // A world may be rebuilt from the recipe in its own folder if that file stays unchanged.
     let stays = |path: &PathBuf| keeps_recipe(&dir, run.recipe(), path);
     let reads: Vec<PathBuf> = recipe_file(&args.recipe).into_iter().filter(|path| !stays(path)).collect();
     let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
@@ -79,7 +80,7 @@ fn whole(args: &Build, Asked { recipe, own_model, dir }: Asked, voice: Voice) ->
     drive(run, job, voice)
 }
 
-/// The run at its beginning. A preset's elevation model will be laid beside the world in the folder `own`, where one is given.
+/// Starts the run. If the folder `own` is given, a preset's elevation model will be written there, next to the world.
 fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
     let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
     match (recipe.dem(), own) {
@@ -95,12 +96,13 @@ fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
     }
 }
 
-/// Builds a world's tiles, those that are not there yet.
+/// Builds the tiles of a world that do not exist yet.
 fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     let range = tile_range(args)?;
     let world = World::open(recipe)?;
-    // What cannot be begun leaves no folder, and what another run holds stays as it is.
+    // If the work cannot be started, no folder is left behind, and a folder that another run has locked stays as it
+    // is.
     TileFolder::check(dir, &world, recipe, &range)?;
     output::make_folder(dir)?;
     let _lock = locked(dir, voice)?;
@@ -114,7 +116,8 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
         if folder.has(level, first) {
             continue;
         }
-        // As many of a level as there are threads: neighbours share what they are made of.
+        // As many tiles of one level as there are threads, because neighbours share the coarser cells that they are
+        // computed from.
         let mut batch = vec![first];
         while batch.len() < rayon::current_num_threads() && left.peek().is_some_and(|(of, _)| *of == level) {
             batch.extend(left.next().map(|(_, tile)| tile).filter(|tile| !folder.has(level, *tile)));
@@ -137,7 +140,7 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which tiles are asked for.
+/// Returns the range of requested tiles.
 fn tile_range(args: &Build) -> Result<TileRange> {
     let within = match args.tile_within[..] {
         [] => None,
@@ -147,15 +150,15 @@ fn tile_range(args: &Build) -> Result<TileRange> {
     Ok(TileRange { level: args.tile_level, within })
 }
 
-/// What is to be built, and where.
+/// The recipe to build and the folder for its world.
 struct Asked {
     recipe: Recipe,
-    /// Whether it begins with a preset's elevation model, which is to be laid beside the world.
+    /// True if the world starts with a preset's elevation model, which is written next to the world.
     own_model: bool,
     dir: PathBuf,
 }
 
-/// Finds what is to be built, as the command line says.
+/// Determines what to build from the command line.
 fn resolve(args: &Build) -> Result<Asked> {
     let (mut recipe, is_preset) = found(&args.recipe)?;
     let own_model = is_preset && recipe.dem().is_some() && args.from.is_none();
@@ -172,14 +175,15 @@ fn resolve(args: &Build) -> Result<Asked> {
     Ok(Asked { recipe, own_model, dir })
 }
 
-/// Overrides in a recipe what the command line says. Knobs come first: a parameter that is set is as it is set.
+/// Applies the command line's settings to a recipe. Knobs come first, so that a parameter that is set explicitly keeps
+/// its value.
 fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
     if let Some(from) = &args.from {
         let Some(dem) = recipe.dem_mut() else {
             let problem = "only applies to a recipe that begins with an elevation model, such as `aged`";
             return Err(Error::conflict("--from", problem));
         };
-        // Missing, before it is asked what format its ending names.
+        // Report a missing file before an unknown format of its extension.
         std::fs::metadata(from).map_err(Error::io(from, "read"))?;
         *dem = output::absolute(from)?;
     }
@@ -199,8 +203,9 @@ fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
     args.target.as_deref().map_or(Ok(()), |target| fit_recipe(recipe, ExportTarget::find(target)?).map_err(as_typed))
 }
 
-/// The folder of a world where none is said: of its name and seed; where it is another one than the recipe's, of its
-/// fingerprint too, so that every world has its own; of a preview, one apart.
+/// The default folder of a world: `worlds/` with the recipe's name and the seed. If the world differs from the
+/// recipe's, six digits of its hash are appended, so that every world has a folder of its own. A preview has a
+/// separate folder.
 fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
     let mut name = OsString::from("worlds/");
     name.push(Path::new(&args.recipe).file_stem().unwrap_or("world".as_ref()));

@@ -1,4 +1,4 @@
-//! `drain`: where water goes on an elevation model, as files for GIS.
+//! `drain`: computes the drainage of an elevation model, as files for GIS.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,11 @@ use crate::progress::Phases;
 use crate::stores::{carry_out, is_store_name, say_tiled};
 use crate::terrains::{Opened, cells, files_of, note, opened};
 
-/// Works out the drainage of a file and writes it into a folder.
+/// Computes the drainage of a file and writes it into a folder.
 ///
 /// # Errors
-/// An unusable input, an outlet outside, a folder that cannot be written, too little memory.
+/// Returns an error if the input is unusable, if an outlet is outside, if the folder cannot be written, or if there is
+/// too little memory.
 pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     if let Some(store) = store_of(args, voice)? {
         return by_tiles(args, &store, voice);
@@ -39,7 +40,7 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     options.outlets = cells(&terrain, &drainage.outlet, &drainage.outlet_at, "--outlet-at")?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
-    // The last phase is to write the files.
+    // The last phase writes the files.
     let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
     let survey = Survey::of(&terrain, &options, &mut |report: &ProgressReport<'_>| {
         phases.begin(report.task);
@@ -58,7 +59,8 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The store that the work goes into tile by tile: the one that was named, or one in the folder where a TIFF does not fit into memory.
+/// Returns the store if the work is done tile by tile: the store that is named, or one in the output folder if a TIFF
+/// or Zarr array does not fit into memory.
 fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     if is_store_name(&args.output) {
         return Ok(Some(args.output.clone()));
@@ -79,10 +81,10 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     Ok(Some(store))
 }
 
-/// Bytes a cell that a survey takes with the terrain and its file.
+/// The memory per cell in bytes that a survey takes with the terrain and its file.
 const NEED: u64 = 80;
 
-/// The same over a file of any size, into a store.
+/// Does the same over a file of any size, into a store.
 fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
     for (name, asked) in [("--breach", args.breach.is_some()), ("--runoff", args.runoff.is_some())] {
         if asked {

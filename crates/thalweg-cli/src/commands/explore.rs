@@ -1,4 +1,4 @@
-//! `explore`: a world looked at from any distance, in a window or as a picture.
+//! `explore`: shows a world from any distance, in a window or as a picture.
 
 use std::process::ExitCode;
 
@@ -15,13 +15,14 @@ use crate::args::explore::Explore;
 use crate::console::Voice;
 use crate::recipes::named;
 
-/// Distances in metres that the eye may have.
+/// The allowed distances of the eye in metres.
 const DISTANCES: [f32; 2] = [1.0, 1e7];
 
-/// Opens the window and stays until it is closed; or draws what it would show.
+/// Opens the window and returns when it is closed; or draws what it would show.
 ///
 /// # Errors
-/// No such recipe, a place outside the world, an option outside its range, nothing that can draw, an output that cannot be written.
+/// Returns an error if there is no such recipe, if the place is outside the world, if an option is out of range, if
+/// nothing can draw, or if the output cannot be written.
 pub fn explore(args: &Explore, voice: Voice) -> Result<ExitCode> {
     let mut recipe = named(&args.recipe)?;
     recipe.cells = args.cells.unwrap_or(recipe.cells);
@@ -46,7 +47,7 @@ pub fn explore(args: &Explore, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the eye stands.
+/// Returns the viewpoint.
 fn stand(args: &Explore, world: &World) -> Result<Stand> {
     let mut stand = Stand::whole(world.frame());
     if let Some(place) = args.at {

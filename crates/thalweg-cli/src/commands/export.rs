@@ -1,4 +1,4 @@
-//! `export`: a terrain as files for another program.
+//! `export`: writes a terrain as files for another program.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,10 +12,11 @@ use crate::console::{Voice, list, texts};
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, is_asked, listen};
 
-/// Writes a terrain for a program, and says what to click and type there.
+/// Writes a terrain for a program, and prints how to import it there.
 ///
 /// # Errors
-/// An unusable input, what the program does not take, a folder that holds another export or cannot be written.
+/// Returns an error if the input is unusable or the program does not support it, or if the folder holds another export
+/// or cannot be written.
 pub fn export(args: &Export, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     let mut job = export::Export::open(&args.input, &args.load.options(), &args.output, args.options()?)?;

@@ -1,4 +1,4 @@
-//! `info`: what is in a terrain file.
+//! `info`: prints what is in a terrain file.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::console::{Voice, print};
 use crate::memory;
 use crate::terrains::by_windows;
 
-/// Prints what the file holds, and whether it can be worked on.
+/// Prints what the file contains, and whether commands can work on it.
 ///
 /// # Errors
-/// When it cannot be read at all.
+/// Returns an error if the file cannot be read at all.
 pub fn info(args: &Info, voice: Voice) -> Result<()> {
     let path = &args.file;
     let large = by_windows(path, &args.load, false, |size| memory::INFO.beside(size))?;
@@ -41,7 +41,7 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
     };
     match told {
         Ok(warnings) => facts["warnings"] = json!(warnings),
-        // Why a file cannot be worked on is just what is asked here.
+        // Not an error here, because the command is to report why a file is unusable.
         Err(error) => facts["problem"] = error.to_string().into(),
     }
     if voice.json {
@@ -55,7 +55,7 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// What a file says of itself.
+/// Returns the properties that a file states.
 fn head_facts(path: &Path, head: &Head) -> Result<Value> {
     let georeference = head.georeference.as_ref();
     let format = if is_zarr(path) { "Zarr".to_string() } else { Format::of(path)?.to_string() };
@@ -73,7 +73,7 @@ fn head_facts(path: &Path, head: &Head) -> Result<Value> {
     }))
 }
 
-/// What is told of a terrain, of a map that is read by rows.
+/// Adds the properties of a terrain, from a map that is read by rows; returns the warnings.
 fn map_facts(facts: &mut Value, file: &ElevationFile) -> Result<Vec<String>> {
     memory::by_rows("info", file.grid(), MapRows::bytes(file))?;
     let rows = MapRows::of(file, None)?;

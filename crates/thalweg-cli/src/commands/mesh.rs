@@ -1,4 +1,4 @@
-//! `mesh` and `normals`: a terrain for game engines.
+//! `mesh` and `normals`: export a terrain for game engines.
 
 use std::path::Path;
 
@@ -26,17 +26,18 @@ use crate::console::Voice;
 use crate::memory;
 use crate::terrains::{files_of, fitting, trees};
 
-/// Writes a mesh; the ending picks the format, and with it which axis points up.
+/// Writes a mesh; the extension determines the format, and with it which axis points up.
 ///
 /// # Errors
-/// An unusable input, an output that cannot be written, a format that has no place for what is asked for.
+/// Returns an error if the input is unusable, if the output cannot be written, or if the format does not support what
+/// is requested.
 pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let ending = output::check_ending(&args.output, &MESH_ENDINGS)?;
     let kind = MeshFile::of(ending).unwrap_or(MESH_FILES[0]);
     let reads = [files_of(&args.input), args.trees.iter().cloned().collect()].concat();
     let files = kind.files(&args.output, args.texture.is_some());
     apart(&reads, &files)?;
-    // Nor over the picture of a world that lies there.
+    // The files must not replace a picture of a world in the same folder either.
     let folder = args.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names: Vec<String> = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string())).collect();
     output::check_names(folder, "", &names)?;
@@ -68,7 +69,7 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// The trees on the mesh.
+/// Returns the trees on the mesh.
 fn stand(args: &Mesh, kind: MeshFile, terrain: &Terrain, options: &MeshOptions, voice: Voice) -> Result<Option<Stand>> {
     if args.bare || !kind.nodes {
         return Ok(None);
@@ -86,7 +87,7 @@ fn stand(args: &Mesh, kind: MeshFile, terrain: &Terrain, options: &MeshOptions, 
     Ok(Some(stand))
 }
 
-/// The picture on the ground.
+/// Returns the texture of the ground.
 fn texture(args: &Mesh, terrain: &Terrain) -> Result<Option<Picture>> {
     match args.texture.as_deref() {
         None => Ok(None),
@@ -105,7 +106,7 @@ fn texture(args: &Mesh, terrain: &Terrain) -> Result<Option<Picture>> {
 /// Writes a normal map or a bump map.
 ///
 /// # Errors
-/// An unusable input, an output that cannot be written.
+/// Returns an error if the input is unusable or the output cannot be written.
 pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     apart(&files_of(&args.input), std::slice::from_ref(&args.output))?;

@@ -1,4 +1,4 @@
-//! The commands: each says what was typed to the library, and prints what it answers. None uses another.
+//! The commands: each translates the command line to the library and prints the result. None uses another.
 
 pub mod apply;
 pub mod build;

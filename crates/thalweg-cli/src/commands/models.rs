@@ -1,4 +1,4 @@
-//! `models`, `rocks`, `schema`, `completions`, `man`: what the declarations say.
+//! `models`, `rocks`, `schema`, `completions`, `man`: the content of the declarations.
 
 use clap_complete::Shell;
 use thalweg_core::{Error, Result};
@@ -11,10 +11,10 @@ use crate::args::command;
 use crate::console::print;
 use crate::recipes::{find, names};
 
-/// Lists the models, or prints one's page.
+/// Lists the models, or prints the page of one.
 ///
 /// # Errors
-/// When there is no such model.
+/// Returns an error if there is no such model.
 pub fn models(name: Option<&str>) -> Result<()> {
     if let Some(name) = name {
         return print(&page::model_page(&*thalweg_models::models::find_model(name)?));
@@ -36,10 +36,10 @@ pub fn models(name: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Lists the rocks with their figures.
+/// Lists the rocks with their properties.
 ///
 /// # Errors
-/// When nothing can be printed.
+/// Returns an error if nothing can be printed.
 pub fn rocks() -> Result<()> {
     let heads = HEADS.map(String::from);
     let rows: Vec<[String; 7]> = std::iter::once(heads).chain(ROCKS.iter().map(Rock::row)).collect();
@@ -54,28 +54,28 @@ pub fn rocks() -> Result<()> {
 /// Prints the JSON Schema of recipes.
 ///
 /// # Errors
-/// When nothing can be printed.
+/// Returns an error if nothing can be printed.
 pub fn schema() -> Result<()> {
     print(&format!("{:#}\n", thalweg_sim::recipe::recipe_schema(&thalweg_models::models::Models::default())))
 }
 
-/// Prints completions.
+/// Prints shell completions.
 ///
 /// # Errors
-/// When nothing can be printed.
+/// Returns an error if nothing can be printed.
 pub fn completions(shell: Shell) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command(&[]), "thalweg", &mut text);
     let text = String::from_utf8_lossy(&text);
-    // Zsh offers nothing but a list where there is one; a recipe may be a file too.
+    // With a list of values Zsh offers nothing else, but a recipe may also be a file.
     let presets = PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(" ");
     print(&text.replace(&format!(":({presets})'"), &format!(":{{compadd - {presets}; _files}}'")))
 }
 
-/// Prints the man page of the whole, or of one command.
+/// Prints the man page of the whole program, or of one command.
 ///
 /// # Errors
-/// When there is no such command.
+/// Returns an error if there is no such command.
 pub fn man(name: Option<&str>) -> Result<()> {
     let mut whole = command(&[]);
     whole.build();
@@ -84,7 +84,7 @@ pub fn man(name: Option<&str>) -> Result<()> {
         Some(name) => {
             let known = whole.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>();
             let found = whole.find_subcommand(name).cloned();
-            // "thalweg apply" in the text, but the page is `thalweg-apply`, as git's are.
+            // The text says "thalweg apply", but the page is called `thalweg-apply`, like git's pages.
             found
                 .ok_or_else(|| Error::unknown("command", name, known.iter().map(String::as_str)))?
                 .display_name(format!("thalweg-{name}"))
@@ -95,10 +95,10 @@ pub fn man(name: Option<&str>) -> Result<()> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints name, extent and landform of each, or of one with its stages.
+/// Prints the name, extent and description of each preset, or of one with its stages.
 ///
 /// # Errors
-/// When there is no such preset, or nothing can be printed.
+/// Returns an error if there is no such preset, or if nothing can be printed.
 pub fn presets(one: Option<&str>) -> Result<()> {
     for name in names().filter(|name| one.is_none_or(|one| one == *name)) {
         print(&line(name, &preset(name)?))?;

@@ -1,4 +1,4 @@
-//! `picture`: a terrain as the studio shows it, drawn without a window.
+//! `picture`: draws a terrain as the studio shows it, without a window.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,8 @@ use crate::terrains::shown;
 /// Draws a terrain.
 ///
 /// # Errors
-/// An unusable input or option, nothing that can draw, an output that cannot be written.
+/// Returns an error if an input or option is unusable, if nothing on this machine can draw, or if the output cannot be
+/// written.
 pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     let recipe = recipe(args)?;
@@ -59,7 +60,7 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     save_picture(&args.output, &picture)
 }
 
-/// How the terrain is shown.
+/// Returns the appearance of the terrain.
 fn look(args: &Picture, ramp: &'static Ramp) -> Look {
     let [azimuth, altitude] = args.sun;
     Look {
@@ -73,7 +74,7 @@ fn look(args: &Picture, ramp: &'static Ramp) -> Look {
     }
 }
 
-/// Of what natural colours depend: as the recipe says that is built, or that lies in the folder.
+/// Returns the settings of natural colours: those of the recipe that is built, or of the one in the folder.
 fn natural(args: &Picture, recipe: Option<&Recipe>) -> Result<Natural> {
     if let Some(recipe) = recipe {
         return Ok(Natural::of(recipe));
@@ -82,7 +83,7 @@ fn natural(args: &Picture, recipe: Option<&Recipe>) -> Result<Natural> {
     Ok(Natural { rules, rock })
 }
 
-/// The recipe of a world that is to be built first, if one was named.
+/// Returns the recipe of a world that must be built first, if one is named.
 fn recipe(args: &Picture) -> Result<Option<Recipe>> {
     let path = &args.input;
     let ending = path.extension();
@@ -97,7 +98,7 @@ fn recipe(args: &Picture) -> Result<Option<Recipe>> {
     Ok(Some(recipe))
 }
 
-/// The terrain of a file or folder, or of a world that is built now; and its colours.
+/// Returns the terrain of a file or folder, or of a world that is built now, and its colour ramp.
 fn terrain(args: &Picture, recipe: Option<Recipe>, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
     let Some(recipe) = recipe else {
         let path = &args.input;

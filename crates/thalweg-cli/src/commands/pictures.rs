@@ -1,4 +1,4 @@
-//! `shade`, `view`, `compare`: a terrain drawn.
+//! `shade`, `view`, `compare`: draw a terrain.
 
 use std::path::Path;
 
@@ -16,10 +16,11 @@ use crate::console::Voice;
 use crate::memory;
 use crate::terrains::{by_windows, check_apart, input, sea_of, told_by_rows, trees};
 
-/// Draws a shaded map, or a layer's.
+/// Draws a shaded map, or a map of a layer.
 ///
 /// # Errors
-/// An unusable input, water of another size, a layer that is not there, an output that cannot be written.
+/// Returns an error if the input is unusable, if water has another size, if a layer does not exist, or if the output
+/// cannot be written.
 pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
@@ -47,12 +48,12 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     lies(args, &terrain.grid)
 }
 
-/// Says where the map lies, beside it.
+/// Writes the map's world file next to it.
 fn lies(args: &Shade, grid: &Grid) -> Result<()> {
     save_world_file(&args.output, grid, MapPixels::shaded(grid.size, args.max_size)).map(drop)
 }
 
-/// The same of a map that need not fit into memory: the same bytes.
+/// Does the same, with the same bytes, for a map that may be larger than memory.
 fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
     let options = shade_options(args)?;
     let bytes = MapRows::shade_bytes(file);
@@ -64,7 +65,7 @@ fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
     lies(args, file.grid())
 }
 
-/// What was asked for of the map itself.
+/// The options for the map itself.
 fn shade_options(args: &Shade) -> Result<ShadeOptions<'static>> {
     Ok(ShadeOptions {
         ramp: args.look.ramp(read_recipe(&args.input)?.as_ref())?,
@@ -77,7 +78,7 @@ fn shade_options(args: &Shade) -> Result<ShadeOptions<'static>> {
     })
 }
 
-/// What is to be drawn upon the map, and needs it whole.
+/// Returns the option for something that is drawn onto the map and needs the whole map in memory, if one is given.
 fn laid_over(args: &Shade) -> Option<&'static str> {
     let water = &args.water;
     let given = [
@@ -93,7 +94,7 @@ fn laid_over(args: &Shade) -> Option<&'static str> {
 /// Draws a terrain in perspective.
 ///
 /// # Errors
-/// As [`draw_map`].
+/// As [`shade()`].
 pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
@@ -122,7 +123,7 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
 /// Draws two terrains in perspective, or a sheet of several.
 ///
 /// # Errors
-/// As [`draw_map`]; two terrains of unequal size, captions that are not one for each.
+/// As [`shade()`]; also if two terrains differ in size, or if the number of captions does not match.
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart(&args.inputs, &args.water, None, &args.output)?;
@@ -149,7 +150,7 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     save_picture(&args.output, &draw_sheet(&shown, &options)?)
 }
 
-/// What stands under the pictures: what was given, or the terrains' names.
+/// The captions of the pictures: those given, or the terrains' names.
 fn captions(args: &Compare) -> Result<Vec<String>> {
     let count = args.inputs.len();
     match args.caption.len() {
@@ -159,7 +160,7 @@ fn captions(args: &Compare) -> Result<Vec<String>> {
     }
 }
 
-/// Refuses two terrains of unequal size.
+/// Refuses two terrains of different sizes.
 fn alike(args: &Compare, terrains: &[Terrain]) -> Result<()> {
     match terrains {
         [before, after] if before.grid.size != after.grid.size => {
@@ -171,20 +172,20 @@ fn alike(args: &Compare, terrains: &[Terrain]) -> Result<()> {
     }
 }
 
-/// What a terrain is called under its picture.
+/// The name of a terrain in its caption.
 fn name(path: &Path) -> String {
     let folder = path.is_dir();
     let part = if folder { path.file_name() } else { path.file_stem() };
     part.map_or_else(|| shown(path), |part| shown(Path::new(part)))
 }
 
-/// Refuses views of this size, one after the other, that cannot fit.
+/// Refuses views of this size, drawn one after the other, if they cannot fit into memory.
 fn room<'a>(what: &str, size: [usize; 2], terrains: impl IntoIterator<Item = &'a Terrain>) -> Result<()> {
     let [height, width] = size;
     let sizes: Vec<_> = terrains.into_iter().map(|terrain| terrain.grid.size).collect();
     let largest = sizes.iter().copied().max_by_key(|[rows, cols]| rows * cols).unwrap_or_default();
     let what = format!("{what} of {} × {} cells at {width} × {height} pixels", largest[1], largest[0]);
-    // Each picture is kept until all are side by side.
+    // Each picture is kept until all are assembled.
     let need = memory::Need { pixel: memory::VIEW.pixel + 8 * sizes.len() as u64, ..memory::VIEW };
     need.check(&what, largest, size)
 }

@@ -1,4 +1,4 @@
-//! `plan`, `stage`, `verify`, `layer`: work in parts, for the queue of a cluster, and what comes of it.
+//! `plan`, `stage`, `verify`, `layer`: work in parts for the queue of a cluster, and the handling of its results.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::args;
 use crate::console::Voice;
 use crate::recipes::{OneModel, named, of_model};
 
-/// What `stage` returns where something before is missing.
+/// The exit code of `stage` if the part has to wait for an earlier one.
 const WAITS: u8 = 3;
 
 /// Writes a plan.
 ///
 /// # Errors
-/// A source that cannot be worked on, a plan that cannot be written.
+/// Returns an error if the source is unusable or the plan cannot be written.
 pub fn plan(args: &args::Plan, voice: Voice) -> Result<()> {
     let job = job(args)?;
     voice.warn_all(&job.warnings()?);
@@ -37,7 +37,8 @@ pub fn plan(args: &args::Plan, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// The job that was named by its words; by a source alone the drainage of an elevation model, or a recipe's world.
+/// Makes the job that the arguments name. A source alone means the drainage of an elevation model, or a recipe's
+/// world.
 fn job(args: &args::Plan) -> Result<Job> {
     let words: Vec<&OsString> = args.work.iter().collect();
     let verb = words.first().and_then(|word| word.to_str()).unwrap_or_default();
@@ -80,10 +81,11 @@ fn drainage(args: &args::Plan, path: &Path) -> Result<Job> {
     Ok(Job::Drain(args.drainage.job(path, &args.load)?))
 }
 
-/// Does one part of a plan.
+/// Carries out one part of a plan.
 ///
 /// # Errors
-/// A plan that cannot be read, a stage or tile that it does not have, what the part's own work meets.
+/// Returns an error if the plan cannot be read or does not have this stage or tile, or the errors of the part's own
+/// work.
 pub fn stage(args: &args::Stage, voice: Voice) -> Result<ExitCode> {
     let plan = Plan::read(&args.plan)?;
     let stage = plan.stage(&args.stage)?;
@@ -111,10 +113,10 @@ pub fn stage(args: &args::Stage, voice: Voice) -> Result<ExitCode> {
     }
 }
 
-/// Says what of a store is missing or altered, and makes it anew if that is asked for.
+/// Reports what is missing or altered in a store, and repairs it if requested.
 ///
 /// # Errors
-/// A folder that is no store; to mend, one without its plan.
+/// Returns an error if the folder is not a store, or if it is to be repaired and has no plan.
 pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
     let level = match (args.quick, args.deep) {
         (true, _) => Level::Lengths,
@@ -150,13 +152,13 @@ pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
     Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Faults that are told one by one.
+/// The maximum number of faults that are listed individually.
 const SHOWN: usize = 20;
 
-/// Writes a layer as a file.
+/// Writes a layer to a file.
 ///
 /// # Errors
-/// A folder that is no store, a layer that is not done, a file that cannot be written.
+/// Returns an error if the folder is not a store, if the layer is not done, or if the file cannot be written.
 pub fn layer(args: &args::Layer) -> Result<()> {
     if Format::of(&args.output)? != Format::Tiff {
         let problem = "is written as a cloud-optimised GeoTIFF: name it .tif";

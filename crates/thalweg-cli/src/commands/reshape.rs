@@ -1,4 +1,4 @@
-//! `resample` and `crop`: the same ground in other cells.
+//! `resample` and `crop`: the same terrain in other cells.
 
 use std::path::Path;
 
@@ -22,11 +22,11 @@ use crate::terrains::{by_windows, files_of};
 /// Changes the number of cells over the same extent.
 ///
 /// # Errors
-/// An unusable input, a size that cannot be, an output that cannot be written.
+/// Returns an error if the input is unusable, if the size is invalid, or if the output cannot be written.
 pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
     let size = |source: [usize; 2]| {
         let Sides { cols, rows } = args.cells;
-        // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
+        // Samples are at the ends of intervals, so the numbers of intervals keep the proportion.
         let [down, across] = source.map(|n| (n - 1) as f64);
         let fitting = || ((cols - 1) as f64 * down / across.max(1.0)).round() as usize + 1;
         [rows.unwrap_or_else(fitting), cols]
@@ -55,7 +55,7 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
 /// Cuts out a window.
 ///
 /// # Errors
-/// As [`resample`]; a window that reaches beyond the terrain.
+/// As [`resample`]; also if the window reaches beyond the terrain.
 pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     let [col, row, cols, rows] = args.window;
     let by_itself = !is_zarr(&args.input) && !is_store_name(&args.output);
@@ -70,7 +70,7 @@ pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     }
     reshape(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
         let [col, row, cols, rows] = args.window;
-        // A window beyond the terrain is refused as such.
+        // The memory check uses the part inside the terrain; a window beyond it is refused by `cropped`.
         let [within_rows, within_cols] = terrain.grid.size;
         let size = [rows.min(within_rows), cols.min(within_cols)];
         memory::CROP.check(&format!("crop to {cols} × {rows} cells"), size, [0, 0])?;
@@ -78,10 +78,11 @@ pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     })
 }
 
-/// Bytes a cell that a file takes while it is read, and those of the cells to be.
+/// The memory per cell in bytes: of the file while it is read, and of the resulting cells.
 const NEED: [u64; 2] = [32, 20];
 
-/// The source, where the work goes by windows: into a store, of a map of Zarr, or where a TIFF and what comes of it do not fit into memory.
+/// Opens the source if the work is done by windows: into a store, from a Zarr array, or if a TIFF and the result do
+/// not fit into memory.
 fn source(
     input: &Path,
     output: &Path,
@@ -100,7 +101,7 @@ fn source(
     })
 }
 
-/// The same by windows, into a store or a COG.
+/// Does the work by windows, into a store or a COG.
 fn windows(
     file: &ElevationFile,
     how: Reshape,

@@ -1,4 +1,4 @@
-//! `resume`: a run from its checkpoint.
+//! `resume`: continues a run from its checkpoint.
 
 use std::process::ExitCode;
 
@@ -11,16 +11,16 @@ use crate::drive::drive;
 use crate::job::{Job, locked};
 use thalweg_io::output::absolute;
 
-/// Goes on with a run and ends it as the command that began it would have.
+/// Continues a run and ends it as the command that started it would have.
 ///
 /// # Errors
-/// No usable checkpoint, or what it is to write cannot be written.
+/// Returns an error if the checkpoint is unusable, or if the results cannot be written.
 pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
     let path = &args.checkpoint;
     let (run, note) = Run::resume(path)?;
     let foreign = |_| Error::file(path, "is a checkpoint of another program: it does not say what the run is for");
     let mut job: Job = serde_json::from_value(note).map_err(foreign)?;
-    // It may have been moved since.
+    // The checkpoint may have been moved since it was written.
     job.checkpoint = absolute(path)?;
     job.check_apart(run.recipe(), &[])?;
     job.check(run.recipe())?;

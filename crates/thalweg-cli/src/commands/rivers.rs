@@ -1,4 +1,4 @@
-//! `rivers` and `check-rivers`: rivers put into an elevation model, and what was written checked.
+//! `rivers` and `check-rivers`: put rivers into an elevation model, and check the written files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,16 +23,17 @@ use crate::console::{Voice, list, print, texts};
 use crate::memory;
 use crate::terrains::{Opened, cells, files_of, note, opened};
 
-/// Fewest cells of a catchment that the default takes for a river's.
+/// The minimum number of cells of a river's catchment by default.
 const FEWEST: f64 = 200.0;
 
-/// Rivers' catchments that the default lets a small file have room for.
+/// The number of rivers' catchments for which the default leaves room in a small file.
 const MANY: f64 = 250.0;
 
-/// Puts rivers into a file's terrain and writes them into a folder.
+/// Puts rivers into the terrain of a file and writes them into a folder.
 ///
 /// # Errors
-/// An unusable input, a place outside, a folder that cannot be written, too little memory.
+/// Returns an error if the input is unusable, if a place is outside, if the folder cannot be written, or if there is
+/// too little memory.
 pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let start = Instant::now();
     let mut reads = files_of(&args.input);
@@ -62,7 +63,7 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// Says what was made, and where it is.
+/// Reports what was made, and where it is.
 fn say(report: &Value, start: Instant, files: &[PathBuf], voice: Voice) {
     let number = |key: &str| report[key].as_f64().unwrap_or(0.0);
     let kilometres = number("length_m") / 1000.0;
@@ -73,7 +74,7 @@ fn say(report: &Value, start: Instant, files: &[PathBuf], voice: Voice) {
     voice.event(&json!({"event": "result", "files": texts(files), "rivers": report}));
 }
 
-/// The model as it was set, with its layers laid into the terrain.
+/// Returns the model with its settings, and inserts its layers into the terrain.
 fn model(args: &Rivers, terrain: &mut Terrain) -> Result<RiverNetwork> {
     let mut model = RiverNetwork::default();
     let about = model.about();
@@ -93,7 +94,7 @@ fn model(args: &Rivers, terrain: &mut Terrain) -> Result<RiverNetwork> {
     Ok(model)
 }
 
-/// Puts mouths, springs and waypoints into the terrain's tables.
+/// Writes mouths, springs and waypoints into the terrain's tables.
 fn put_places(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
     let table = |cells: Vec<Cell>| Table::at(cells.into_iter().map(|cell| cell.map(|at| at as i64)));
     let parts = |placed: &[(Cell, f64)]| -> (Vec<Cell>, Vec<f32>) {
@@ -111,10 +112,10 @@ fn put_places(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
     Ok(())
 }
 
-/// Checks a folder; fails if anything does not hold.
+/// Checks a folder; returns failure if a check does not pass.
 ///
 /// # Errors
-/// A folder that `rivers` has not written.
+/// Returns an error if the folder was not written by `rivers`.
 pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
     let files = read_network(folder)?;
     let found = checks::check_river_files(&files);
@@ -134,7 +135,7 @@ pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Cut to two digits, so that nothing short of all is called 100.
+/// Truncates to two decimal places, so that nothing short of all is shown as 100.
 fn floored(percent: f64) -> f64 {
     (percent * 100.0).floor() / 100.0
 }

@@ -1,4 +1,4 @@
-//! `serve`: a world's tiles over HTTP, made as they are asked for.
+//! `serve`: serves a world's tiles over HTTP, computing them on request.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::console::Voice;
 use crate::signals::{is_asked, listen};
 use crate::worlds::opened;
 
-/// Tiles that are made at once: each works on all threads.
+/// The number of tiles that are computed at once; each uses all threads.
 const AT_ONCE: usize = 2;
 
-/// Requests that are taken at once: what waits for a tile holds up nobody who asks for something else.
+/// The number of requests that are handled at once, so that requests waiting for a tile do not delay the others.
 const TAKEN: usize = 8;
 
-/// How long a thread waits before it looks whether Ctrl-C came.
+/// How long a thread waits before it checks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Serves a world until Ctrl-C.
 ///
 /// # Errors
-/// No such world, an address that cannot be listened at.
+/// Returns an error if there is no such world, or if the server cannot listen on the address.
 pub fn serve(args: &Serve, voice: Voice) -> Result<()> {
     let (recipe, world) = opened(&args.world)?;
     let tiles = WebTiles::new(world, &recipe.name);
@@ -56,7 +56,7 @@ pub fn serve(args: &Serve, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// Lets so many in at once.
+/// A semaphore that lets [`AT_ONCE`] threads in at once.
 #[derive(Default)]
 struct Gate {
     inside: Mutex<usize>,
@@ -77,7 +77,7 @@ impl Gate {
     }
 }
 
-/// Answers a request. A client that has gone is no error.
+/// Answers a request. A client that has disconnected is not an error.
 fn reply(request: Request, tiles: &WebTiles, gate: &Gate, at: &str) {
     let path = request.url().to_string();
     let host = request.headers().iter().find(|header| header.field.equiv("Host")).map(|header| header.value.as_str());
@@ -104,14 +104,16 @@ mod tests {
 
     use super::*;
 
-    /// As many threads as take requests ask at once: two are let in, whose places others get when they leave.
+    /// As many threads as handle requests want to enter at once: two are let in, and others take their places when
+    /// they leave.
     #[test]
     fn two_tiles_are_made_at_once() {
         let (gate, start) = (Gate::default(), Barrier::new(TAKEN));
         let (inside, most, done) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let make = || {
             most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            // Until another is inside too; whoever is let in beyond two has time to come.
+            // Wait until another thread is inside too; then leave time for a third one that would be let in by
+            // mistake.
             let begun = Instant::now();
             while most.load(Ordering::SeqCst) < 2 && begun.elapsed() < Duration::from_secs(20) {
                 std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! `studio`: the live window, where this program was built with it.
+//! `studio`: opens the live window, if this program was built with it.
 
 use std::process::ExitCode;
 
@@ -7,10 +7,10 @@ use thalweg_core::Result;
 use crate::args::Studio;
 use crate::console::Voice;
 
-/// Says how to come by a studio.
+/// Explains how to build the program with the studio.
 ///
 /// # Errors
-/// None.
+/// Never returns an error.
 #[cfg(not(feature = "studio"))]
 pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
     voice.problem(
@@ -20,10 +20,10 @@ pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Opens the window and stays until it is closed.
+/// Opens the window and returns when it is closed.
 ///
 /// # Errors
-/// No such recipe, or a file that is neither recipe nor terrain.
+/// Returns an error if there is no such recipe, or if the file is neither a recipe nor a terrain.
 #[cfg(feature = "studio")]
 pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     use thalweg_studio::{Options, PresetCard};
@@ -52,7 +52,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     }
 }
 
-/// The recipe to begin with, as the command line says, and its file where it has one of its own.
+/// Returns the initial recipe according to the command line, and its file if it has one.
 #[cfg(feature = "studio")]
 fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::path::PathBuf>)> {
     use std::path::PathBuf;
@@ -84,6 +84,6 @@ fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::pat
     Ok((recipe, (own && thalweg_sim::recipe::Recipe::is_named(&path)).then_some(path)))
 }
 
-/// Cells on the long side at which presets open: a world that lives on two cores.
+/// The number of cells on the long side with which presets open: a world that runs smoothly on two cores.
 #[cfg(feature = "studio")]
 const CELLS: usize = 512;

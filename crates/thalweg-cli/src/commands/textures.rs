@@ -1,4 +1,4 @@
-//! `textures`: what covers a terrain, for engines and renderers.
+//! `textures`: writes the ground cover of a terrain for engines and renderers.
 
 use thalweg_core::Result;
 use thalweg_export::world_folder::{reads_of, rules_of};
@@ -15,7 +15,8 @@ use crate::terrains::input;
 /// Writes weights of ground cover, albedo and maps into a folder.
 ///
 /// # Errors
-/// An unusable input, a folder that cannot be written or holds what another report speaks for, too little memory.
+/// Returns an error if an input is unusable, if the folder cannot be written or contains files that belong to another
+/// report, or if there is too little memory.
 pub fn textures(args: &args::Textures, voice: Voice) -> Result<()> {
     check_textures(&args.output)?;
     let reads = [reads_of(&args.input), args.start.as_deref().map(reads_of).unwrap_or_default()].concat();

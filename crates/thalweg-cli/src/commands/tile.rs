@@ -1,4 +1,4 @@
-//! `tile`: one tile of a world of any size.
+//! `tile`: makes one tile of a world of any size.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::worlds::{opened, solved};
 /// Makes a tile and writes it into a folder.
 ///
 /// # Errors
-/// No such world, level or place, a folder that cannot be written.
+/// Returns an error if there is no such world, level or place, or if the folder cannot be written.
 pub fn tile(args: &Tile, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     let (recipe, world) = opened(&args.world)?;

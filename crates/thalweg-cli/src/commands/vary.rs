@@ -1,4 +1,4 @@
-//! `vary`: variations of a recipe on one sheet.
+//! `vary`: draws variations of a recipe on one sheet.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -26,16 +26,17 @@ use crate::progress::{Show, World as Shown};
 use crate::recipes::{each_once, named, recipe_file, set, start};
 use crate::signals::{INTERRUPTED, Rescue, ending, listen};
 
-/// Most worlds on a sheet.
+/// The maximum number of worlds on a sheet.
 const MOST: usize = 100;
-/// Cells on the long side where nothing is said, about.
+/// The approximate default number of cells on the long side.
 const CELLS: usize = 256;
-/// Pictures of one list that stand in one row; more make a sheet as wide as it is high.
+/// The maximum number of pictures of a single list that are placed in one row; more make a sheet about as wide as it
+/// is high.
 const ROW: usize = 5;
-/// Seeds where nothing is varied.
+/// The number of seeds if nothing is varied.
 const SEEDS: &str = "9";
 
-/// One value of what is varied.
+/// One value of a setting that is varied.
 #[derive(Debug, Clone, PartialEq)]
 enum Choice {
     Seed(u64),
@@ -43,19 +44,19 @@ enum Choice {
     Set(String, String),
 }
 
-/// What is varied, and how.
+/// A setting that is varied, and its values.
 struct Axis {
     name: String,
     choices: Vec<Choice>,
 }
 
-/// A world of the sheet.
+/// A world on the sheet.
 struct World {
     name: String,
     recipe: Recipe,
 }
 
-/// All worlds, row by row, with what is written beside them.
+/// All worlds, row by row, with the labels next to them.
 struct Plan {
     worlds: Vec<World>,
     columns: usize,
@@ -67,7 +68,8 @@ struct Plan {
 /// Builds the variations and draws them.
 ///
 /// # Errors
-/// Lists that cannot be, and a recipe, a knob or a value that cannot: all before any work. A world that fails is named.
+/// Returns an error for invalid lists and for recipes, knobs or values that are not valid, all before any work. If a
+/// world fails, the error names it.
 pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let begun = Instant::now();
     output::check_ending(&args.output, &["png"])?;
@@ -89,7 +91,7 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds all worlds, one after the other; `None` after Ctrl-C.
+/// Builds all worlds one after the other; returns `None` after Ctrl-C.
 fn grown(plan: &Plan, voice: Voice) -> Result<Option<Vec<Terrain>>> {
     let all = plan.worlds.len();
     let mut lands = Vec::new();
@@ -106,7 +108,7 @@ fn grown(plan: &Plan, voice: Voice) -> Result<Option<Vec<Terrain>>> {
     Ok(Some(lands))
 }
 
-/// The sheet of all worlds.
+/// Draws the sheet of all worlds.
 fn draw(plan: &Plan, lands: &[Terrain], face: Face, options: &ViewOptions<'_>) -> Result<Picture> {
     let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
     let drawn = lands.iter().zip(&forests);
@@ -115,13 +117,13 @@ fn draw(plan: &Plan, lands: &[Terrain], face: Face, options: &ViewOptions<'_>) -
     contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, options)
 }
 
-/// Says that Ctrl-C came after so many of all worlds.
+/// Reports that Ctrl-C came after `number` of `all` worlds.
 fn stopped([number, all]: [usize; 2], voice: Voice) {
     voice.say(&format!("stopped after {number} of {all} worlds; nothing is written"));
     voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
 }
 
-/// Builds a world; `None` after Ctrl-C. Of the result only what pictures show is kept.
+/// Builds a world; returns `None` after Ctrl-C. Only what the pictures show is kept of the result.
 fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
     let mut run = start(recipe, voice)?;
     let [number, all] = shown.number;
@@ -141,12 +143,12 @@ fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
     Ok(Some(terrain))
 }
 
-/// An error with the world that it comes from.
+/// Adds the name of the world to an error.
 fn of_world(name: &str, error: &Error) -> Error {
     Error::Recipe(format!("{name}: {error}"))
 }
 
-/// Refuses what does not fit into memory: the land of all worlds with their water, and the sheet.
+/// Refuses work that does not fit into memory: the terrains of all worlds with their water, and the sheet.
 fn room(plan: &Plan, pixels: usize) -> Result<()> {
     let sheet = (plan.worlds.len() * pixels * pixels * 6) as u64;
     let kept = |world: &World| world.recipe.grid().map_or(0, |grid| 20 * grid.len() as u64);
@@ -155,7 +157,7 @@ fn room(plan: &Plan, pixels: usize) -> Result<()> {
 }
 
 impl Plan {
-    /// What was asked for, every recipe made and checked.
+    /// Makes the plan from the arguments; every recipe is made and checked.
     fn of(args: &Vary) -> Result<Self> {
         let base = named(&args.recipe)?;
         let (axes, fixed) = parted(axes(args, &base)?);
@@ -195,12 +197,12 @@ impl Plan {
     }
 }
 
-/// Columns of a sheet about as wide as it is high.
+/// Returns the number of columns of a sheet that is about as wide as it is high.
 fn side(count: usize) -> usize {
     (1..=count).find(|n| n * n >= count).unwrap_or(1)
 }
 
-/// Everything that was given, one axis each: knobs, then parameters, then seeds.
+/// Collects everything that was given, one axis each: knobs, then parameters, then seeds.
 fn axes(args: &Vary, base: &Recipe) -> Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for turns in args.knobs.turns()? {
@@ -226,13 +228,13 @@ fn axes(args: &Vary, base: &Recipe) -> Result<Vec<Axis>> {
     Ok(axes)
 }
 
-/// Lists, and what has one value in all worlds.
+/// Separates the lists from the settings that have one value in all worlds.
 fn parted(axes: Vec<Axis>) -> (Vec<Axis>, Vec<Choice>) {
     let (lists, single): (Vec<Axis>, Vec<Axis>) = axes.into_iter().partition(|axis| axis.choices.len() > 1);
     (lists, single.into_iter().flat_map(|axis| axis.choices).collect())
 }
 
-/// Seeds as typed: how many from the first on, or a list.
+/// Parses seeds: either a number of seeds, starting with `first`, or a list.
 fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
     let most = i64::MAX as u64;
     let wrong =
@@ -248,7 +250,7 @@ fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
     }
 }
 
-/// The recipe of one world, checked on its grid.
+/// Makes the recipe of one world, and checks it on its grid.
 fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choice>) -> Result<Recipe> {
     let mut recipe = base.clone();
     match args.cells {
@@ -276,7 +278,7 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
 }
 
 impl Choice {
-    /// What is written beside its pictures.
+    /// The label next to the pictures.
     fn label(&self) -> String {
         match self {
             Self::Seed(seed) => format!("seed {seed}"),

@@ -1,4 +1,5 @@
-//! What is refused: exit code 1, one message that names the thing, its value and what is allowed, no file left behind.
+//! Tests of refused input: exit code 1, one message that names the input, its value and the allowed values, and no
+//! file left behind.
 
 use crate::support::{Place, text};
 
@@ -44,7 +45,7 @@ fn recipes_that_cannot_be() {
         (&format!("{stage}layers = {{ amount = \"nosuch.tif\" }}"), &["nosuch.tif", "cannot read"]),
     ] {
         place.write("r.toml", recipe);
-        // The folder is made, and locked, before a stage's layers are read.
+        // The folder is created and locked before a stage's layers are read.
         std::fs::create_dir_all(place.path("w")).unwrap();
         place.write("w/.lock", "");
         place.refuses("build r.toml --out w", words);
@@ -76,7 +77,7 @@ fn knobs_that_cannot_be() {
     place.refuses("build rock.toml --out w", &["rock.toml", "unknown rock `chese`", "granite", "clay"]);
 }
 
-/// All of it before any work: no world is begun, no file is written.
+/// All of this is refused before any work: no world is started and no file is written.
 #[test]
 fn variations_that_cannot_be() {
     let place = Place::with_dem();
@@ -105,7 +106,7 @@ fn variations_that_cannot_be() {
     }
     place.refuses("vary r.toml -o x.jpg", &["x.jpg", ".png"]);
     place.refuses("vary r.toml -o nosuch/x.png", &["nosuch", "cannot write"]);
-    // What only the work shows is said with the world that it comes from.
+    // An error that only appears during the work is reported with the world in which it occurs.
     let stage = "[[stage]]\nmodel = \"shape\"\nlayers = { amount = \"nosuch.tif\" }\n";
     place.write("late.toml", format!("extent = [100, 100]\n{stage}"));
     place.refuses("vary late.toml --seeds 2 -o x.png", &["seed 1", "nosuch.tif", "cannot read"]);
@@ -151,7 +152,8 @@ fn files_that_are_not_what_they_should_be() {
     place.works("apply shape infinite.asc -o x.tif --infinite-is-nodata");
 }
 
-/// Every value of a TIFF's directory, turned into lies; a reader may take some, but never panics or eats the memory.
+/// Every value of a TIFF's directory is replaced by wrong values; a reader may accept some of them, but must never
+/// panic or exhaust the memory.
 #[test]
 fn a_tiff_that_lies_about_its_size() {
     let place = Place::with_dem();
@@ -197,7 +199,7 @@ fn outputs_that_cannot_be_written() {
         ("x.hgt", &["x.hgt", "only read"]),
     ] {
         place.refuses(&format!("apply shape dem.tif -o {output}"), words);
-        // Found before the input is even looked at.
+        // The error is found before the input is read.
         place.refuses(&format!("apply shape nosuch.tif -o {output}"), words);
     }
     place.refuses("apply shape dem.tif -o x.png --type f64", &["--type = f64", "PNG"]);
@@ -209,7 +211,7 @@ fn outputs_that_cannot_be_written() {
     place.refuses("apply shape dem.tif -o /dev/full", &["/dev/full"]);
 }
 
-/// A limit on the size of files is the nearest to a full disk that needs no rights.
+/// A limit on the file size is the closest to a full disk that needs no privileges.
 #[test]
 #[cfg(unix)]
 fn a_full_disk() {

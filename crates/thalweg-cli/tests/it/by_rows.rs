@@ -1,4 +1,5 @@
-//! Commands on maps of Zarr, and on files that memory does not hold: what they write and tell is what they do otherwise.
+//! Tests of commands on Zarr maps and on files that do not fit into memory: their output equals that of the commands
+//! in memory.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Place, text};
@@ -12,7 +13,7 @@ fn works(place: &Place, line: &str, mebibytes: u64) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// The same lines on a file and on a store of it.
+/// The same commands on a file and on a store made from it.
 #[test]
 fn maps_of_zarr_are_drawn_and_told_as_files() {
     let place = Place::new();
@@ -37,7 +38,7 @@ fn maps_of_zarr_are_drawn_and_told_as_files() {
         assert_eq!(file[fact], store[fact], "{fact}");
     }
     assert_eq!((&store["format"], &store["layers"]), (&"Zarr".into(), &"height".into()));
-    // A map that fits is measured whole.
+    // A map that fits into memory is measured as a whole.
     let measured = |name: &str| serde_json::from_str::<Value>(&place.works(&format!("measure {name} --json"))).unwrap();
     assert_eq!(measured("dem.tif")["measures"], measured("dem.zarr")["measures"]);
     place.refuses("info none.zarr", &["none.zarr is missing"]);
@@ -45,14 +46,14 @@ fn maps_of_zarr_are_drawn_and_told_as_files() {
     place.refuses("mesh dem.zarr -o dem.zarr/a.glb --trees none.csv", &["none.csv"]);
 }
 
-/// The numbers of bytes in a refusal.
+/// Returns the byte counts in a refusal.
 fn numbers(message: &str) -> Vec<u64> {
     let words: Vec<&str> = message.split_whitespace().collect();
     let before_bytes = words.windows(2).filter(|two| two[1] == "bytes");
     before_bytes.filter_map(|two| two[0].parse().ok()).collect()
 }
 
-/// A long strip, which whole is three times what it is by rows.
+/// A long strip that needs three times the memory as a whole that it needs by rows.
 #[test]
 fn what_memory_does_not_hold_goes_by_rows() {
     let place = Place::quick();
@@ -66,7 +67,8 @@ fn what_memory_does_not_hold_goes_by_rows() {
     drop(terrain);
     let line = |out: &str| format!("shade dem.tif -o {out} --max-size 1500 --legend");
     place.works(&line("a.png"));
-    // What a process begins with differs from machine to machine: one that is refused by rows tells how much it lacks.
+    // The initial memory of a process differs between machines, so the amount that is missing is taken from a refusal
+    // by rows.
     let lacks = |mebibytes: u64| {
         let message = text(&place.run_limited(&line("b.png"), mebibytes).stderr);
         let told = numbers(&message);

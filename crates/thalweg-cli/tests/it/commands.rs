@@ -1,4 +1,4 @@
-//! Every command does what it says.
+//! Tests that every command does what its help says.
 
 use crate::support::{Place, text};
 use thalweg_sim::presets;
@@ -11,7 +11,7 @@ fn lists_come_from_the_declarations() {
         let about = model.about();
         assert!(list.contains(about.name) && list.contains(about.summary));
         let page = place.works(&format!("models {}", about.name));
-        // clap breaks lines where they get too long.
+        // clap wraps long lines.
         let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let help = flat(place.works(&format!("apply {} --help", about.name)));
         let page = flat(page);
@@ -28,7 +28,7 @@ fn lists_come_from_the_declarations() {
     assert!(place.works("apply --help").contains("thalweg models NAME"));
     let all = place.works("presets");
     assert!(["alpine", "hills", "badlands", "aged"].iter().all(|name| all.contains(name)));
-    // Of one: each stage with its model, and what of it goes on on local levels.
+    // For a single preset: each stage with its model, and its form on local levels.
     let hills = place.works("presets hills");
     for stage in presets::find_preset("hills").unwrap().stages {
         let about = stage.model.about();
@@ -57,7 +57,7 @@ fn completions_and_man_pages_are_printed() {
     place.refuses("man aply", &["unknown command `aply`", "`apply`"]);
 }
 
-/// Bash itself completes to presets, models and layers, and to files where none of them begins so.
+/// Bash itself completes presets, models and layers, and files if none of them matches.
 #[test]
 #[cfg(target_os = "linux")]
 fn bash_completes_presets_models_and_layers() {
@@ -93,7 +93,7 @@ fn build_writes_a_world_and_again_into_the_same_folder() {
     assert!(said.contains("height.tif"));
     let first = place.json("worlds/hills-7/report.json");
     assert_eq!((first["columns"].as_u64(), first["seed"].as_u64()), (Some(64), Some(7)));
-    // The resolved recipe is the same world, and a finished folder takes another run.
+    // The resolved recipe gives the same world, and a finished folder accepts another run.
     place.works("build worlds/hills-7/recipe.toml --out worlds/hills-7");
     let second = place.json("worlds/hills-7/report.json");
     assert_eq!(first["fingerprints"], second["fingerprints"]);
@@ -128,14 +128,14 @@ fn knobs_turn_the_recipe_that_is_written() {
     );
     let report = place.json("w/report.json");
     let value = |stage: usize, name: &str| report["stages"][stage]["parameters"][name].as_f64().unwrap();
-    // What is set is as it is set; the rest is turned.
+    // Parameters that are set keep their value; the knobs scale the rest.
     assert_eq!((value(0, "height"), value(0, "depth"), value(1, "years")), (450.0, 50.0, 2e4));
     assert_eq!((report["cell_size"].as_f64(), value(1, "uplift")), (Some(100.0), 2.5e-4));
     let written = text(&place.read("w/recipe.toml"));
     for line in ["extent = [2000.0, 1000.0]", "sea_level = 30.0", "rock = \"shale\""] {
         assert!(written.contains(line), "{line} is missing in:\n{written}");
     }
-    // Built again it is the same world: it is of shale already.
+    // Built again it is the same world, because its rock is shale already.
     place.works("build w/recipe.toml --out again --rock shale");
     assert_eq!(report["recipe_hash"], place.json("again/report.json")["recipe_hash"]);
     let rocks = place.works("rocks");
@@ -153,7 +153,7 @@ fn variations_stand_on_one_sheet() {
         size_of_png(&place.read("sheet.png"))
     };
     let rows = |height: u32, n: u32, more: u32| 12 + more + n * height + (n - 1) * 12;
-    // Maps of 64 × 32 under captions of 16, three rows of three.
+    // Maps of 64 × 32 with captions of 16, three rows of three.
     let [width, height] = size("");
     assert_eq!((width, height), (12 + 3 * 76, rows(48, 3, 0)));
     let first = place.read("sheet.png");
@@ -161,18 +161,18 @@ fn variations_stand_on_one_sheet() {
     assert!(place.read("sheet.png") == first, "seeds go on from the recipe's own, on any number of threads");
     size("--seeds 9 --seed 5");
     assert!(place.read("sheet.png") != first);
-    // One list is a row under heads of 24 and 12, two are rows and columns.
+    // One list is a row with headings of 24 and 12; two lists are rows and columns.
     assert_eq!(size("--relief 0.5,1,2"), [12 + 3 * (7 * "relief 0.5".len() as u32 + 12), rows(32, 1, 36)]);
     let side = 12 + 7 * "rock granite".len() as u32;
     assert_eq!(size("--age 0.5,1 --rock granite,shale,sand"), [side + 12 + 2 * 76, rows(32, 3, 36)]);
     assert_eq!(size("--set a.amplitude=200,400 --seeds 3,5 --view")[1], rows(42, 2, 36));
-    // What has one value has it in all.
+    // A setting with a single value has it in all worlds.
     let [narrow, _] = size("--set a.amplitude=300 --seeds 1 --sea -50");
     assert_eq!(narrow, 12 + 64 + 12);
     let lines = place.works("vary r.toml --cells 24 --pixels 64 -o sheet.png --sea -100,0 --json");
     let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     assert_eq!(last["worlds"], serde_json::json!(["sea -100 m", "sea 0 m"]));
-    // Progress names a world as the result does.
+    // Progress names a world in the same way as the result.
     let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let progress: Vec<_> = lines.filter(|line| line["event"] == "progress").collect();
     assert!(progress.iter().all(|line| line["world"] == last["worlds"][line["number"].as_u64().unwrap() as usize - 1]));
@@ -214,7 +214,7 @@ fn every_world_has_a_folder_of_its_own_where_none_is_said() {
     assert_eq!(built(""), ("r-1".into(), String::new()));
     assert_eq!(built(""), ("r-1".into(), String::new()));
     assert_eq!(built("--preview").0, "r-1-preview");
-    // What is not the recipe's own world is called by its fingerprint, the same each time.
+    // A world that differs from the recipe's own has part of its hash in the folder's name, the same each time.
     let lines = ["--relief 0.5", "--relief 2", "--set a.amplitude=3", "--until a --set a.amplitude=4"];
     let folders = lines.map(|line| built(line).0);
     for (number, folder) in folders.iter().enumerate() {
@@ -223,12 +223,12 @@ fn every_world_has_a_folder_of_its_own_where_none_is_said() {
         assert_eq!(built(lines[number]).0, *folder);
     }
     assert_eq!(built("--relief 2 --preview").0, format!("{}-preview", folders[1]));
-    // Another world in the same folder is told.
+    // Another world in the same folder is reported.
     let (folder, said) = built("--cells 32");
     assert!(folder == "r-1" && said.contains("another world lay here") && said.contains("--out"), "{said}");
     place.write("r.toml", recipe("[[stage]]\nmodel = \"thermal\"\nlevels = { coarsest = 20.0 }\n"));
     assert!(built("").1.contains("another world lay here"));
-    // On cells of 62 and 31 m nothing falls.
+    // On cells of 62 and 31 m the model has nothing to do.
     let said = place.works("build r.toml --cells 32 --out w");
     assert!(said.contains("not run") && said.contains("thermal"), "{said}");
     assert_eq!(place.json("w/report.json")["idle"], serde_json::json!(["thermal"]));
@@ -246,17 +246,17 @@ fn an_elevation_model_of_a_preset_lies_beside_its_world() {
     let recipe = text(&place.read("w/recipe.toml"));
     assert!(recipe.contains("from = \"jacksboro.tif\""), "{recipe}");
     assert!(place.json("w/report.json")["files"].to_string().contains("\"jacksboro.tif\""));
-    // The folder is moved, and builds the same world again.
+    // The folder is moved, and still builds the same world.
     std::fs::rename(place.path("w"), place.path("moved")).unwrap();
     place.works("build moved/recipe.toml --out again");
     let [first, second] = ["moved", "again"].map(|folder| place.json(&format!("{folder}/report.json")));
     assert_eq!(first["fingerprints"], second["fingerprints"]);
-    // Where nothing is written beside, it goes with the command.
+    // If nothing is written next to it, the elevation model is removed with the process.
     std::fs::create_dir(place.path("tmp")).unwrap();
     let mut vary = place.command("vary aged --seeds 1 --set rivers.years=2000 --pixels 64 -o sheet.png");
     assert!(vary.env("TMPDIR", place.path("tmp")).output().unwrap().status.success());
     assert_eq!(std::fs::read_dir(place.path("tmp")).unwrap().count(), 0);
-    // On other cells it is the same land, and its folder the same world.
+    // On other cells it is the same land, and its folder gives the same world.
     place.works("build aged --cells 64 --until rivers --set rivers.years=2000 --out small");
     place.works("build small/recipe.toml --out small_again");
     let [first, second] = ["small", "small_again"].map(|folder| place.json(&format!("{folder}/report.json")));
@@ -311,7 +311,7 @@ fn apply_keeps_the_grid_and_writes_every_format() {
     let place = Place::with_dem();
     for ending in ["tif", "png", "r16", "r32", "npy", "asc"] {
         place.works(&format!("apply shape dem.tif -o out.{ending} --set height=50"));
-        // ESRI ASCII and TIFF hold the cell size; the others have it in the sidecar.
+        // ESRI ASCII and TIFF store the cell size; the others have it in the sidecar.
         let info: serde_json::Value = serde_json::from_str(&place.works(&format!("info out.{ending} --json"))).unwrap();
         assert_eq!(info["cell_size_m"], 30.0, "{ending}");
         assert_eq!((info["columns"].as_u64(), info["rows"].as_u64()), (Some(40), Some(30)), "{ending}");
@@ -333,7 +333,7 @@ fn the_smallest_and_the_flattest_work() {
     place.works("generate shape -o flat.tif --cells 8 --cell-size 10 --set height=0");
     place.works("apply gradient_noise flat.tif -o out.tif");
     place.works("shade flat.tif -o flat.png --legend --scale");
-    // NaN is nodata: masked, counted, kept.
+    // NaN is no data: masked, counted and preserved.
     let header = "ncols 3\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value nan\n";
     place.write("holes.asc", format!("{header}1 2 nan\n3 4 5\n"));
     place.works("apply shape holes.asc -o out.tif --report r.json");
@@ -360,7 +360,7 @@ fn pictures_meshes_and_maps_are_written() {
     place.works("mesh dem.tif -o mesh.stl");
     assert!(place.read("mesh.glb").starts_with(b"glTF"));
     assert_eq!(text(&place.read("mesh.obj")).lines().filter(|line| line.starts_with("v ")).count(), 40 * 30);
-    // Binary STL: 80 bytes of head, the count, 50 bytes a triangle.
+    // Binary STL: a header of 80 bytes, the count, and 50 bytes per triangle.
     assert_eq!(place.read("mesh.stl").len(), 84 + 50 * 2 * 39 * 29);
     place.refuses("mesh dem.tif -o mesh.fbx", &["mesh.fbx", ".glb", ".stl"]);
     place.refuses("shade dem.tif -o map.jpg", &["map.jpg", ".png"]);
@@ -387,7 +387,7 @@ fn a_folders_water_is_drawn_and_written() {
     let part = |name: &str| river[name].as_f64().unwrap();
     let carried = part("width_m") * part("depth_m") * part("velocity_m_s");
     assert!((carried / part("discharge_m3_s") - 1.0).abs() < 1e-4, "{river}");
-    // The folder draws what its files given one by one do, and more than the bare ground.
+    // Drawing the folder is the same as drawing its files given one by one, and different from the bare terrain.
     place.works("shade d -o folder.png");
     place.works("shade d/height.tif -o files.png --pools d/pool.tif --streams d/discharge.tif");
     place.works("shade d/height.tif -o bare.png");
@@ -412,7 +412,7 @@ fn a_folders_water_is_drawn_and_written() {
     place.refuses("compare d d d -o x.png --caption one", &["captions = 1", "3"]);
 }
 
-/// Width and height, as the first chunk has them.
+/// Returns width and height from the first chunk of a PNG.
 fn size_of_png(bytes: &[u8]) -> [u32; 2] {
     [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
 }
@@ -431,7 +431,7 @@ fn resample_and_crop_reshape() {
     for window in ["30,0,11,5", "0,0,0,5", "18446744073709551615,0,2,2"] {
         place.refuses(&format!("crop dem.tif -o x.tif --window {window}"), &["window", "30 × 40"]);
     }
-    // 39 × 29 intervals doubled.
+    // 39 × 29 intervals, doubled.
     for cells in ["79x59", "79"] {
         place.works(&format!("resample dem.tif -o fine.tif --cells {cells}"));
         let fine = info("fine.tif");
@@ -443,7 +443,8 @@ fn resample_and_crop_reshape() {
 
 #[test]
 fn what_is_resampled_can_be_read_whatever_its_sides() {
-    // A side that does not come to whole cells is no reason to write cells that are not square, which nobody takes.
+    // If a side is not a whole number of cells, the output must still have square cells, because other programs refuse
+    // cells that are not.
     let place = Place::new();
     std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif"), place.path("dem.tif"))
         .unwrap();
@@ -488,19 +489,19 @@ fn measure_prints_a_table_json_and_a_sheet() {
     assert_eq!(names, thalweg_render::products::measure::specs().iter().map(|spec| spec.name).collect::<Vec<_>>());
     assert!(json["measures"].as_array().unwrap().iter().all(|m| m["value"].is_number() != m["missing"].is_string()));
     assert_eq!(json["file"], "dem.tif");
-    // Beside itself there is no distance; beside other ground there is.
+    // Compared with itself, a terrain has no distance; compared with another, it has.
     let same: serde_json::Value =
         serde_json::from_str(&place.works("measure dem.tif --against dem.tif --json")).unwrap();
     assert!(same["differences"].as_array().unwrap().iter().all(|d| d["distance"].as_f64().unwrap_or(0.0) == 0.0));
     place.works("generate gradient_noise -o other.tif --cells 40x30 --cell-size 30 --seed 4 --quiet");
     assert!(place.works("measure dem.tif --against other.tif --plot two.svg").contains("distance"));
     assert!(text(&place.read("two.svg")).contains("other.tif"));
-    // A sea of which all is under water leaves no land, and that is no error.
+    // With a sea level above everything there is no land, which is not an error.
     assert!(place.works("measure dem.tif --sea-level 9000").contains("there is no land"));
     place.refuses("measure dem.tif --plot sheet.pdf", &["sheet.pdf", ".svg"]);
     place.refuses("measure dem.tif --search 0", &["search", "1 to 1000"]);
     place.refuses("measure none.tif", &["none.tif"]);
-    // A world's folder has edges and a sea: of the archipelago only islands are measured.
+    // A world's folder has edges and a sea: for the archipelago only the islands are measured.
     place.works("build archipelago --cells 64 --out world --quiet");
     let slope = |of: &str| {
         let json: serde_json::Value = serde_json::from_str(&place.works(&format!("measure {of} --json"))).unwrap();

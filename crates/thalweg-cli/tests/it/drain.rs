@@ -1,4 +1,4 @@
-//! `drain` on a real model, and on whatever it may be given.
+//! Tests of `drain` on a real elevation model and on other inputs.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ fn the_files_of_a_real_model_agree() {
     let Samples::U32(basins) = raster("out/basins.tif").samples else { panic!("basins are counts") };
     let Samples::U8(orders) = raster("out/streams.tif").samples else { panic!("orders are bytes") };
 
-    // What flows into a cell, by the codes alone.
+    // The flow accumulation computed from the direction codes alone.
     let next = |k: usize| {
         let [di, dj] = D8::from_esri(codes[k])?.offset();
         let (i, j) = ((k / cols) as isize + di, (k % cols) as isize + dj);
@@ -105,7 +105,7 @@ fn the_same_bytes_for_any_threads() {
     let place = with_real();
     place.works("drain dem.tif -o one --threads 1 --quiet");
     place.works("drain dem.tif -o four --threads 4 --quiet");
-    // A folder that is there is written over.
+    // An existing folder is overwritten.
     place.works("drain dem.tif -o four --threads 3 --quiet");
     for name in FILES.iter().filter(|name| **name != "drain.json") {
         assert!(place.read(&format!("one/{name}")) == place.read(&format!("four/{name}")), "{name}");
@@ -124,7 +124,7 @@ fn thresholds_outlets_and_edges_are_heeded() {
         assert_eq!(report["threshold_m2"], 45_000.0, "{area}");
         assert!(report["streams"]["cells"].as_u64().unwrap() > 0);
     }
-    // Shut in, all the land is one basin, and it is the outlet's.
+    // With closed edges all the land is one basin, which belongs to the outlet.
     for outlet in ["--outlet 20,7", "--outlet-at 225,-615"] {
         let report = drained(&format!("--edges closed {outlet}"));
         assert_eq!((&report["basins"]["count"], &report["outlets"]), (&1.into(), &serde_json::json!([[20, 7]])));
@@ -151,7 +151,7 @@ fn channels_are_cut_where_the_limits_allow() {
     };
     let (filled, _) = drained("");
     assert!(filled["breached"].is_null() && filled["lakes"]["cells"].as_u64() > Some(0));
-    // Without limits to speak of every pit is given a way out, and nothing is left to fill.
+    // Practically without limits, every pit is breached, and no depression is left to fill.
     let (report, surface) = drained("--breach 10000,100000");
     assert_eq!((&report["breached"]["kept"], &report["lakes"]["cells"]), (&0.into(), &0.into()));
     assert!(report["breached"]["pits"].as_u64() > Some(0) && report["breached"]["volume_m3"].as_f64() > Some(0.0));
@@ -194,7 +194,7 @@ fn the_smallest_the_flattest_and_the_holed_work() {
     place.works("drain holes.asc -o holes --threshold 0 --quiet");
     let holes = report("holes");
     assert_eq!((&holes["nodata_cells"], &holes["land_m2"]), (&1.into(), &800.0.into()));
-    // The middle drains into the hole beside it, and holds no lake.
+    // The middle cell drains into the adjacent hole and has no lake.
     assert_eq!(holes["lakes"]["cells"], 0);
     let codes = read(place.path("holes/directions.tif")).unwrap().samples;
     assert_eq!((codes.get(2), codes.get(4)), (255.0, 0.0));
@@ -216,7 +216,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     let report: serde_json::Value = serde_json::from_str(&text(&place.read("parts.report.json"))).unwrap();
     assert_eq!(report["ledger"]["solid_change"], "0", "{report}");
 
-    // The same by its parts, and with a store as what is read, into a store and into a file.
+    // The same by separate parts, and with a store as the source, into a store and into a file.
     place.works(&format!("plan apply thermal dem.tif -o plan.json --store verbs.zarr --tile 256 {set}"));
     let plan: serde_json::Value = serde_json::from_str(&text(&place.read("plan.json"))).unwrap();
     for stage in plan["stages"].as_array().unwrap() {

@@ -1,4 +1,4 @@
-//! Worlds whose files hold every unit: `--type f64`.
+//! Tests of worlds whose files represent every unit: `--type f64`.
 
 use crate::support::Place;
 use thalweg_core::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL};
@@ -9,7 +9,7 @@ use thalweg_io::{Samples, read};
 const RECIPE: &str = "extent = [3000, 2000]\ncells = 30\n[[stage]]\nmodel = \"gradient_noise\"\noffset = 900\n\
                       [[stage]]\nmodel = \"soils\"\n[[stage]]\nmodel = \"hydrology\"\ndrops = 0.1\n";
 
-/// The fingerprints of values: as heights, as floats, and as counts.
+/// Returns the fingerprints of values as heights, as floats, and as counts.
 fn fingerprints(values: &[f64], size: [usize; 2]) -> [String; 3] {
     fn field<T>(values: &[f64], size: [usize; 2], cell: impl Fn(f64) -> T) -> Field<T>
     where
@@ -29,14 +29,14 @@ fn fingerprints(values: &[f64], size: [usize; 2]) -> [String; 3] {
     })
 }
 
-/// The layers of a world whose files have other values than the world had, by its report.
+/// Returns the layers of a world whose files have other values than the world had according to its report.
 fn rounded(place: &Place, folder: &str, wide: bool) -> Vec<String> {
     let report = place.json(&format!("{folder}/report.json"));
     let layers = report["fingerprints"].as_object().unwrap().iter().filter(|(name, _)| !name.starts_with("table:"));
     let differs = |(name, print): (&String, &serde_json::Value)| {
         let file = if name == "ground" { "height" } else { name };
         let raster = read(place.path(&format!("{folder}/{file}.tif"))).unwrap();
-        // Counts are whole numbers either way.
+        // Counts are whole numbers in either case.
         let is_count = matches!(raster.samples, Samples::U8(_) | Samples::U32(_));
         assert!(is_count || matches!(raster.samples, Samples::F64(_)) == wide, "{name}");
         let values: Vec<f64> = match raster.samples {
@@ -62,11 +62,11 @@ fn a_world_of_64_bit_samples_is_the_world_to_the_unit() {
     let layers = place.json("exact/report.json")["fingerprints"].as_object().unwrap().len();
     assert!(layers > 4 && rounded(&place, "exact", true).is_empty(), "{:?}", rounded(&place, "exact", true));
     assert_eq!(place.json("plain/report.json")["fingerprints"], place.json("exact/report.json")["fingerprints"]);
-    // What goes on from a checkpoint ends as it would have ended.
+    // A run resumed from a checkpoint ends as it would have ended without the interruption.
     std::fs::remove_dir_all(place.path("exact")).unwrap();
     place.works("resume run.thalweg --quiet");
     assert!(rounded(&place, "exact", true).is_empty());
-    // A single model's layers are held as its heights are.
+    // A single model's layers are stored with the same type as its heights.
     std::fs::create_dir(place.path("one")).unwrap();
     place.works(
         "apply soils exact/height.tif -o one/height.tif --layers one --type f64 --report one/report.json --quiet",

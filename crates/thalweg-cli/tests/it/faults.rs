@@ -1,5 +1,6 @@
-//! Every change to the disk fails on purpose, one by one; the process is killed at each, and at any time; and the run is replayed
-//! after each. The library asks a watcher before it changes anything, in builds for tests; THALWEG_FAULT tells it when to strike.
+//! Every change to the disk is made to fail, one by one; the process is killed at each, and at random times; and the
+//! run is replayed after each. In builds for tests the library asks a watcher before it changes anything;
+//! THALWEG_FAULT tells the watcher when to act.
 #![cfg(all(debug_assertions, unix))]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +30,7 @@ model = "trees"
 years = 20
 "#;
 
-/// A world that leaves a layer which the other does not have.
+/// A world that writes a layer which the other does not have.
 const FORMER: &str = r#"
 name = "former"
 extent = [600, 400]
@@ -44,7 +45,7 @@ steps = 3
 tables = { springs = [{ x = 300, y = 200, rate = 5 }] }
 "#;
 
-/// A place with what the commands read, and with what a former run has left where they write.
+/// A place with the inputs of the commands, and with the outputs of a former run where they write.
 fn place() -> Place {
     let place = Place::quick();
     place.works("generate gradient_noise -o dem.tif --cells 40x30 --cell-size 30 --seed 3 --quiet");
@@ -62,7 +63,7 @@ fn place() -> Place {
     place
 }
 
-/// What is run, and of how many changes to the disk one is tried outside the long run.
+/// The commands, and the stride of the changes to the disk that are tested in the short form.
 const LINES: [(usize, &str); 5] = [
     (3, "build small.toml --out w --report w.json --quiet"),
     (3, "drain dem.tif -o d --breach 5,200 --quiet"),
@@ -75,7 +76,8 @@ const LINES: [(usize, &str); 5] = [
     (1, "mesh dem.tif -o m.glb --texture"),
 ];
 
-/// All files with what they hold, but for what no two runs share, seconds and the place, and for what speaks to runs alone.
+/// Returns all files with their contents, except for what differs between any two runs (seconds and paths) and for
+/// files that only matter to running processes.
 fn content(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
     fn walk(folder: &Path, root: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -110,7 +112,7 @@ fn timeless(mut json: Value) -> Value {
     json
 }
 
-/// The same place once more; what speaks of the one speaks of the other there.
+/// Copies a place; references to the old place are replaced by the new one.
 fn copy_of(template: &Place) -> Place {
     fn copy(from: &Path, to: &Path, roots: [&str; 2]) {
         fs::create_dir_all(to).unwrap();
@@ -140,7 +142,7 @@ fn run(place: &Place, line: &str, fault: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// The reports that speak for files; each speaks for a whole world, the former or the new one.
+/// Checks that each report describes a complete world, either the former or the new one.
 fn check_whole(
     place: &Place,
     former: &BTreeMap<PathBuf, Vec<u8>>,
@@ -157,11 +159,11 @@ fn check_whole(
         let json: Value = serde_json::from_slice(said).unwrap();
         for file in json["files"].as_array().unwrap() {
             let file = file.as_str().unwrap();
-            // Reports and lists name files from their own folder on; what lies elsewhere, from the root on.
+            // Reports and lists name files relative to their own folder; files elsewhere by their path from the root.
             let beside = || report.parent().unwrap().join(file);
             let file = file.strip_prefix("PLACE").map_or_else(beside, PathBuf::from);
             assert!(world.contains_key(&file), "{line} {fault}: {} is in no world", file.display());
-            // An animation without a frame that could not be drawn is said to be so.
+            // An animation that lacks a frame which could not be drawn is reported as such.
             let is_short = said_of.contains("no frame: ") && file.extension().is_some_and(|ending| ending == "png");
             let is_same = now.get(&file) == world.get(&file) || is_short;
             assert!(is_same, "{line} {fault}: {} is another world's", file.display());
@@ -172,7 +174,7 @@ fn check_whole(
     }
 }
 
-/// Goes on after a fault: as the message says, or from the checkpoint that is there, or with the same line.
+/// Continues after a fault: as the message says, from the checkpoint if there is one, or with the same command.
 fn replay(place: &Place, line: &str, said: &str, fault: &str) {
     let named = said.split("thalweg resume ").nth(1).map(|rest| rest.lines().next().unwrap().trim().to_string());
     let left = ["w/checkpoint.thalweg", "g/x.png.checkpoint"].into_iter().find(|path| place.path(path).exists());
@@ -194,7 +196,7 @@ fn every_change_to_the_disk_fails_and_nothing_is_lost_or_mixed() {
         let new = content(&reference);
         for number in (1..).step_by(long::or(stride, 1)) {
             let kinds = ["fail", "die", "full"];
-            // Of each change one kind, of all of them all three in the long run.
+            // For each change one kind of fault; in the long form all three for every change.
             let kinds = long::or(&kinds[number / stride % 3..][..1], &kinds[..]);
             let mut is_beyond = false;
             for kind in kinds {
@@ -222,7 +224,7 @@ fn every_change_to_the_disk_fails_and_nothing_is_lost_or_mixed() {
                     resumed += usize::from(said.contains("thalweg resume"));
                     replay(&place, &line, &said, &fault);
                 } else if content(&place) != new {
-                    // What went wrong was no harm but said so: a frame or a checkpoint that could not be written.
+                    // The fault did no harm but was reported: a frame or a checkpoint that could not be written.
                     assert!(said.contains("warning: ") || said.contains("Sync"), "{line} {fault}: {said}");
                     continue;
                 }
@@ -242,7 +244,7 @@ fn every_change_to_the_disk_fails_and_nothing_is_lost_or_mixed() {
     println!("{struck} faults, {resumed} of them ended in a checkpoint");
 }
 
-/// Kind and path of every change that a line makes, in their order.
+/// Returns the kind and the path of every change that a command makes, in order.
 fn changes(place: &Place, line: &str) -> Vec<(String, PathBuf)> {
     let output = run(place, line, Some("tell:0"));
     let said = text(&output.stderr);
@@ -251,8 +253,9 @@ fn changes(place: &Place, line: &str) -> Vec<(String, PathBuf)> {
     told.map(|(act, path)| (act.to_string(), place.path("").join(path))).collect()
 }
 
-/// What a crash of the machine asks for, which no kill of a process can show: bytes are lasting before they have a name, the old
-/// report is gone for good before the first new name, and all names are for good before the new report has its own.
+/// The order that a crash of the machine requires, which killing a process cannot test: data are flushed before they
+/// get a name, the old report is removed durably before the first new name, and all names are durable before the new
+/// report gets its own.
 #[test]
 fn whatever_has_a_name_is_lasting() {
     let template = place();
@@ -277,7 +280,7 @@ fn whatever_has_a_name_is_lasting() {
         }
         let reports: Vec<PathBuf> = reports.iter().map(|report| place.path(report)).collect();
         let Some(first) = reports.first() else { continue };
-        // From the first report's end to the last one's beginning.
+        // From the end of the first report to the beginning of the last one.
         let at = |act: &str, path: &Path| all.iter().position(|(is, of)| is == act && of == path);
         let goes = at("Remove", first).unwrap_or_else(|| panic!("{line}: {} stays", first.display()));
         let acts: Vec<(&str, &PathBuf)> = all[goes..].iter().map(|(act, path)| (act.as_str(), path)).collect();
@@ -303,7 +306,7 @@ fn whatever_has_a_name_is_lasting() {
     }
 }
 
-/// Recipes at sizes that they take, quick ones first.
+/// Recipes at sizes that they accept, quick ones first.
 fn recipes() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
     let quick = ["thermal", "hydrology", "stream_power", "trees", "pipes"];
@@ -325,7 +328,7 @@ fn recipes() -> Vec<String> {
 fn a_run_killed_at_any_time_comes_to_the_same_files() {
     let (kills, recipes) = (long::or(10, 200), recipes());
     let (mut killed, mut from_checkpoint) = (0, 0);
-    // A small generator of its own: which moments does not matter, only that they differ.
+    // A small random generator of its own: it does not matter which moments it gives, only that they differ.
     let mut state = 12_345u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -374,8 +377,8 @@ fn a_run_killed_at_any_time_comes_to_the_same_files() {
     assert!(killed * 2 > kills && from_checkpoint > 0, "{killed} of {kills} killed, {from_checkpoint} checkpoints");
 }
 
-/// A disk that fills while tiles are written, and a process that dies then: what has its name is whole, the manifest is not there, and
-/// the same line goes on to the same bytes.
+/// The disk fills up while tiles are written, or the process is killed then: files with their final name are complete,
+/// there is no manifest, and the same command continues to the same bytes.
 #[test]
 fn an_export_goes_on_after_a_full_disk() {
     let line = "export dem.tif --for unreal -o e --tiles 3 --quiet";

@@ -1,4 +1,4 @@
-//! Pictures of a run under way, and the animation made of them.
+//! Tests of pictures of a run in progress, and of the animation made of them.
 
 use std::process::Stdio;
 
@@ -25,7 +25,7 @@ fn place() -> Place {
     place
 }
 
-/// The frames of a folder by name.
+/// Returns the frames in a folder by name.
 fn frames(place: &Place, folder: &str) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(place.path(folder)).unwrap().map(|entry| entry.unwrap().path());
     let mut frames: Vec<_> = entries
@@ -53,7 +53,7 @@ fn frames_are_numbered_and_come_together_in_an_animation() {
     assert_eq!(animation[at + 4..at + 8], 4u32.to_be_bytes());
     let files = place.json("w/report.json")["files"].to_string();
     assert!(files.contains("a.png"), "{files}");
-    // One stage alone.
+    // Frames of one stage alone.
     place.works("build rill.toml --out w --frames g --frames-of run --frames-every 25 --quiet");
     assert_eq!(self::frames(&place, "g").len(), 1);
 }
@@ -69,7 +69,7 @@ fn what_cannot_be_drawn_is_refused_before_the_run() {
     assert_eq!(alone.status.code(), Some(2), "an animation needs frames");
 }
 
-/// Runs a line that speaks JSON, and stops it after its first progress.
+/// Runs a command that prints JSON, and interrupts it after its first progress report.
 #[cfg(unix)]
 fn interrupted(place: &Place, line: &str) {
     let mut child = place.command(line).stdout(Stdio::piped()).spawn().unwrap();
@@ -91,7 +91,7 @@ fn a_folder_holds_the_frames_of_one_run() {
     for own in ["title.png", "frame_1.png", "frame_00999.png"] {
         place.write(&format!("f/{own}"), "mine");
     }
-    // Whether it is of another recipe, or of the same with fewer of them.
+    // Frames of another recipe, or of the same recipe with fewer frames.
     for (set, every, count) in [("30", 10, 4), ("30", 30, 2), ("20", 5, 5)] {
         place.works(&format!("{line} --set run.steps={set} --frames-every {every}"));
         let names: Vec<_> = frames(&place, "f").into_iter().map(|(name, _)| name).collect();

@@ -1,4 +1,4 @@
-//! What is kept when a run is stopped, fails, or meets another; and what is refused so that nothing is lost.
+//! Tests of what is kept if a run is stopped, fails, or meets another; and of what is refused so that nothing is lost.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::support::{Place, signal, text};
 
-/// Some thousand short steps.
+/// Several thousand short steps.
 const LONG: &str = "extent = [12000, 12000]\ncells = 600\n[[stage]]\nmodel = \"fault_formation\"\ncount = 8000\n";
 
-/// Leaves `loose` and `water`.
+/// A recipe that writes `loose` and `water`.
 const WET: &str = "extent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\n[[stage]]\nmodel = \"fluvial\"\nrain = 0\nsteps = 3\ntables = { springs = [{ x = 300, y = 200, rate = 5 }] }\n";
 
-/// Leaves `basin` and the like.
+/// A recipe that writes `basin` and similar layers.
 const DRAINED: &str =
     "extent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\n[[stage]]\nmodel = \"drainage\"\n";
 
@@ -21,7 +21,7 @@ fn names(place: &Place, folder: &str) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Runs a line and interrupts it after its first progress.
+/// Runs a command and interrupts it after its first progress.
 fn interrupted(place: &Place, line: &str) -> Output {
     let mut child =
         place.command(&format!("{line} --json")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -43,21 +43,21 @@ fn an_interrupted_run_is_replaced_by_no_other() {
     assert_eq!(interrupted(&place, "build r.toml --out w").status.code(), Some(130));
     let kept = place.read("w/checkpoint.thalweg");
     let ways = ["w/checkpoint.thalweg", "thalweg resume", "--fresh", "--out"];
-    // The same once more, and another recipe: before any work, and the checkpoint is as it was.
+    // The same command again, and another recipe: refused before any work, and the checkpoint is unchanged.
     place.refuses("build r.toml --out w", &ways);
     place.refuses("build other.toml --out w", &ways);
     assert!(place.read("w/checkpoint.thalweg") == kept);
-    // Another folder is a way on, and so is to give it up.
+    // Another folder works, and so does giving the checkpoint up.
     place.works("build other.toml --out v --quiet");
     place.works("build other.toml --out w --fresh --quiet");
     assert!(!place.path("w/checkpoint.thalweg").exists());
-    // So it is with a single file, and with a checkpoint of one's own.
+    // The same holds for a single file, and for a checkpoint named by the user.
     let line = "generate fault_formation -o x.tif --cells 600 --cell-size 20 --set count=8000";
     for more in ["", " --checkpoint c"] {
         assert_eq!(interrupted(&place, &format!("{line}{more}")).status.code(), Some(130));
         place.refuses(&format!("{line}{more}"), &["thalweg resume", "--fresh", "-o"]);
     }
-    // One that a finished run was asked to leave is no hindrance; a file of one's own is not taken for one.
+    // The checkpoint of a finished run is no obstacle; a file of the user's is not mistaken for a checkpoint.
     let short = "generate shape -o y.tif --cells 4 --cell-size 1 --quiet --checkpoint d";
     place.works(short);
     place.works(short);
@@ -90,7 +90,7 @@ fn a_folder_holds_one_world() {
         assert_eq!(place.read(&format!("w/{file}")), place.read(&format!("fresh/{file}")), "{file}");
     }
     assert_eq!(place.read("w/pool.tif"), b"mine");
-    // What drain and rivers write has reports of its own, which replace their like and no other's.
+    // The outputs of drain and rivers have reports of their own, which replace only reports of the same kind.
     place.works("build wet.toml --out wet --quiet");
     place.works("drain wet/height.tif -o wet --quiet");
     assert!(place.path("wet/report.json").exists() && place.path("wet/drain.json").exists());
@@ -100,7 +100,7 @@ fn a_folder_holds_one_world() {
     place.refuses("rivers w/basin.tif -o w", &["height.tif", "report.json", "another folder"]);
 }
 
-/// The layers of a run may have a folder to themselves, or lie among other files.
+/// The layers of a run may have a folder of their own, or be among other files.
 #[test]
 fn a_folder_of_layers_holds_those_of_one_run() {
     let place = Place::with_dem();
@@ -116,13 +116,13 @@ fn a_folder_of_layers_holds_those_of_one_run() {
     assert!(expected.len() > 2, "{expected:?}");
     expected.extend(["notes.txt", "mine.tif"].map(String::from));
     assert_eq!(names(&place, "l"), expected);
-    // What is read stays, though a former run has left it; and so does an output that lies there.
+    // Inputs are kept even if an earlier run wrote them, and so is an output in that folder.
     place.works(&format!("{wet} -o l/out.tif --layers l --report l/out.json"));
     place.works("apply shape l/water.tif -o l/next.tif --layers l --quiet");
     let now = names(&place, "l");
     let stay = ["notes.txt", "mine.tif", "water.tif", "out.tif", "out.json", "next.tif"];
     assert!(stay.iter().all(|name| now.contains(*name)) && !now.contains("suspended.tif"), "{now:?}");
-    // Layers do not go among those of a world, nor a world among them.
+    // Layers do not go into a world's folder, nor a world into theirs.
     place.write("wet.toml", WET);
     place.works("build wet.toml --out w --quiet");
     place.refuses(&format!("{wet} -o x.tif --layers w"), &["report.json", "another folder"]);
@@ -205,11 +205,11 @@ fn outputs_that_are_inputs_or_one_another() {
         place.refuses("picture layer.toml -o ./grey.png", &["name another output"]);
         place.refuses("picture dem.tif --start grey.png -o grey.png", &["name another output"]);
     }
-    // From its own recipe, unchanged, a world may be built anew in its folder.
+    // From its own unchanged recipe, a world may be rebuilt in its folder.
     place.works("build w/recipe.toml --out w --quiet");
 }
 
-/// Under a limit on the size of files, which kills whoever does not heed it; the checkpoint is the smaller file.
+/// With a limit on the size of files, which kills processes that ignore it; the checkpoint is the smaller file.
 #[test]
 #[cfg(unix)]
 fn a_write_that_fails_at_the_end_keeps_the_run() {
@@ -267,7 +267,7 @@ fn names_that_are_too_long_are_refused_before_the_work() {
     let place = Place::new();
     let long = "x".repeat(300);
     place.refuses(&format!("generate shape -o {long}.tif --cells 4 --cell-size 1"), &["cannot write"]);
-    // As long as the system lets it: then its checkpoint, which has a longer name, needs another.
+    // As long as the system allows: then its checkpoint, which has a longer name, needs another.
     let long = "x".repeat(251);
     place.refuses(&format!("generate shape -o {long}.tif --cells 4 --cell-size 1"), &["checkpoint", "cannot write"]);
     place.works(&format!("generate shape -o {long}.tif --cells 4 --cell-size 1 --checkpoint c"));
@@ -283,7 +283,7 @@ fn what_killed_runs_left_is_cleaned_away() {
     std::fs::create_dir(place.path("w/.thalweg-4294967294-3.tmp")).unwrap();
     place.write("w/.thalweg-4294967294-3.tmp/height.tif", "half");
     place.write("w/.thalweg-4294967294-4.tmp", "half");
-    // A link of such a name is left alone, and so is what it leads to.
+    // A link of such a name is left alone, and so is its target.
     place.write("own", "mine");
     std::os::unix::fs::symlink("../own", place.path("w/.thalweg-4294967294-5.tmp")).unwrap();
     place.works("build r.toml --out w --quiet");
@@ -291,7 +291,7 @@ fn what_killed_runs_left_is_cleaned_away() {
     assert_eq!((names(&place, "w"), place.read("own")), (expected, b"mine".to_vec()));
 }
 
-/// Names of any bytes, in every command, in reports, checkpoints, messages and the line that goes on.
+/// Names of arbitrary bytes, in every command, in reports, checkpoints, messages and the suggested resume command.
 #[test]
 #[cfg(target_os = "linux")]
 fn paths_need_not_be_text() {
@@ -332,12 +332,12 @@ fn paths_need_not_be_text() {
     ] {
         let output = run(line);
         let line = text(line);
-        // Whatever recipe `aged` begins with, its stage need not be called so.
+        // The recipe of `aged` need not have a stage of this name.
         let is_aged = line.contains("aged") && text(&output.stderr).contains("unknown stage");
         assert!(output.status.success() || is_aged, "{line}: {}", text(&output.stderr));
         assert!(!output.stdout.contains(&0x1b), "{line}");
     }
-    // A name's bytes are in its report, and a message shows them without letting the terminal obey.
+    // The bytes of a name are in its report, and a message shows them without the terminal interpreting them.
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.join(raw(b"\xff.json"))).unwrap()).unwrap();
     let file = report["files"][0].as_str().unwrap();
@@ -346,7 +346,7 @@ fn paths_need_not_be_text() {
     assert!(said.contains("\\xff\\u{1b}[2J\\n.tif: cannot read") && said.lines().count() == 1, "{said}");
     let said = text(&run(b"apply shape x.tif --no\x1bpe").stderr);
     assert!(said.contains("unexpected argument") && !said.contains('\u{1b}'), "{said}");
-    // Stopped, it goes on by the line that it prints.
+    // After it is stopped, it can be resumed with the command that it prints.
     std::fs::write(folder.join("long.toml"), LONG).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
         .current_dir(&folder)

@@ -1,4 +1,5 @@
-//! Nothing that a file is or says makes the command wait, run on, or take more memory than there is.
+//! Tests that no file, whatever its kind or content, makes the command wait, run without end, or take more memory than
+//! there is.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -10,7 +11,7 @@ use crate::long;
 use crate::support::{Place, text};
 use serde_json::{Value, json};
 
-/// Runs a command that must be done in time.
+/// Runs a command that must end within 30 s.
 #[track_caller]
 fn in_time(mut command: Command, line: &str) -> Output {
     const MOST: Duration = Duration::from_secs(30);
@@ -27,7 +28,7 @@ fn in_time(mut command: Command, line: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Runs a line that must be refused in time, in one short message that holds all `words`.
+/// Runs a command line that must be refused in time with one short message that contains all `words`.
 #[track_caller]
 fn refuses(place: &Place, line: &str, words: &[&str]) {
     let output = in_time(place.command(line), line);
@@ -50,7 +51,7 @@ fn endless(place: &Place, name: &str) {
     symlink("/dev/zero", place.path(name)).unwrap();
 }
 
-/// A file of a tebibyte, which takes no room on the disk.
+/// Creates a file of one tebibyte that takes no space on the disk.
 fn long(place: &Place, name: &str) {
     let _ = fs::remove_file(place.path(name));
     File::create(place.path(name)).unwrap().set_len(1 << 40).unwrap();
@@ -89,7 +90,7 @@ fn what_is_no_plain_file_is_refused_at_once() {
         ] {
             let kept = fs::read(place.path(name)).ok().filter(|_| name.starts_with("net/"));
             make(&place, name);
-            // A table is read line by line, and a checkpoint's first bytes first.
+            // A table is read line by line, and a checkpoint's first bytes are read first.
             let words = if words.starts_with('1') && (name.ends_with(".thalweg") || name.ends_with(".csv")) {
                 ""
             } else {
@@ -102,7 +103,7 @@ fn what_is_no_plain_file_is_refused_at_once() {
     }
 }
 
-/// Names and lines of a megabyte are not said whole.
+/// Names and lines of a megabyte are not printed in full.
 #[test]
 fn messages_are_for_people() {
     let place = Place::new();
@@ -123,7 +124,7 @@ fn messages_are_for_people() {
     }
 }
 
-/// A folder of rivers with lakes, and its document of reaches.
+/// Builds a folder of rivers with lakes, and returns its document of reaches as well.
 fn network() -> (Place, Value) {
     let place = Place::new();
     place.works("generate gradient_noise -o dem.tif --cells 64 --cell-size 30 --seed 5 --quiet");
@@ -168,7 +169,7 @@ fn rivers_that_cannot_be_are_refused_in_time() {
         place.write("net/rivers.geojson", broken.to_string());
         refuses(&place, "check-rivers net", &[&["rivers.geojson"], words].concat());
     }
-    // Reaches in a ring, and one below the other many times over, end in a check that fails.
+    // Reaches in a ring, and a long chain of reaches each downstream of the other, lead to a check that fails.
     let count = long::or(2_000, 20_000);
     for ring in [false, true] {
         let mut chain = document.clone();
@@ -202,7 +203,7 @@ fn rivers_that_cannot_be_are_refused_in_time() {
 #[test]
 fn a_palette_that_is_none_is_refused() {
     let place = Place::new();
-    // Of some lengths the decoder itself says so; of the others it panicked.
+    // For some lengths the decoder itself returns an error; for the others it used to panic.
     for entries in [0, 1, 4, 5, 766, 767, 769, 771, 3000] {
         place.write("a.png", indexed(&vec![9; entries]));
         refuses(&place, "info a.png", &["a.png", "cannot be decoded"]);
@@ -213,7 +214,7 @@ fn a_palette_that_is_none_is_refused() {
     }
 }
 
-/// A picture of 2 × 2 pixels by a palette of these bytes.
+/// Returns an image of 2 × 2 pixels with a palette of the given bytes.
 fn indexed(palette: &[u8]) -> Vec<u8> {
     let mut crc_table = [0u32; 256];
     for (n, entry) in crc_table.iter_mut().enumerate() {
@@ -223,7 +224,7 @@ fn indexed(palette: &[u8]) -> Vec<u8> {
         !bytes.iter().fold(!0u32, |c, byte| crc_table[((c ^ u32::from(*byte)) & 0xff) as usize] ^ (c >> 8))
     };
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    // Deflate without compression: two rows, each a filter of none and two indices.
+    // Deflate without compression: two rows, each with filter type 0 and two indices.
     let data = [0x78, 0x01, 0x01, 6, 0, 0xf9, 0xff, 0, 0, 0, 0, 0, 0, 0, 6, 0, 1];
     let mut chunk = |name: &[u8; 4], data: &[u8]| {
         file.extend((data.len() as u32).to_be_bytes());
@@ -240,12 +241,12 @@ fn indexed(palette: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Runs a line within so many mebibytes of address space.
+/// Runs a command line with an address space of `mebibytes`.
 fn limited(place: &Place, line: &str, mebibytes: u64) -> Output {
     in_time(place.limited_command(line, mebibytes), line)
 }
 
-/// Under every limit a command works, or says how much it needs and how much there is. It never aborts.
+/// Under every limit a command works, or reports how much memory it needs and how much there is. It never aborts.
 #[test]
 fn every_command_weighs_its_memory() {
     let place = Place::new();
@@ -274,7 +275,8 @@ fn every_command_weighs_its_memory() {
         "info dem.tif".to_string(),
         "vary r.toml -o x.png --seeds 2 --cells 300".to_string(),
     ];
-    // Below `enough` there is no room for the threads; a little above it, none for the work of some commands.
+    // Below `enough` there is no memory for the threads; a little above it, there is none for the work of some
+    // commands.
     let refusal = text(&limited(&place, "info dem.tif", 204).stderr);
     let bytes = |before: &str| -> u64 {
         let number = refusal.split(before).nth(1).and_then(|rest| rest.split(' ').next());
@@ -296,13 +298,14 @@ fn every_command_weighs_its_memory() {
                     );
                     assert!(message.contains("bytes of memory"), "{line}, {limit} MiB: {message}");
                     refused += 1;
-                    // The threads are the first that have no room; what is asked here is what the work itself needs.
+                    // The threads are the first thing that finds no memory; this counts refusals for the memory of the
+                    // work itself.
                     weighed += usize::from(!message.contains("threads"));
                 }
                 code => panic!("{line}, {limit} MiB: ended with {code:?}: {message}"),
             }
         }
-        // And where there is plenty it is done.
+        // With plenty of memory the command succeeds.
         let output = limited(&place, line, 4000);
         assert_eq!(
             output.status.code().filter(|code| *code == 0 || line.starts_with("check")),
@@ -328,7 +331,7 @@ fn what_no_machine_holds_is_refused_with_the_numbers() {
         "generate gradient_noise -o x.tif --cells 65536 --cell-size 1",
         "build r.toml --out w",
     ] {
-        // Held to what no estimate of these fits, on machines of any size.
+        // The limit is below every estimate of these commands, on machines of any size.
         let output = limited(&place, line, 8000);
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}: {message}");

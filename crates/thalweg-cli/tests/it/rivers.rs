@@ -1,4 +1,4 @@
-//! `rivers` and `check-rivers` on a real model, on what is wished, and on what cannot be.
+//! Tests of `rivers` and `check-rivers` on a real elevation model, with requested settings, and with invalid ones.
 
 use crate::support::{Place, text};
 use thalweg_io::read;
@@ -25,13 +25,13 @@ fn a_real_model_gets_rivers_that_pass_every_check() {
     assert!(checks.lines().all(|line| line.starts_with("100.00 %") || line.contains("the land drains")), "{checks}");
     let land: f64 = checks.lines().find(|line| line.contains("the land drains")).unwrap()[..6].trim().parse().unwrap();
     assert!(land >= 99.0 && said.contains("of the land drains, where 5.60 % did"), "{land} {said}");
-    // The same of one thread and of two, to the byte.
+    // One thread and two threads give the same bytes.
     place.works("rivers dem.tif -o one --threads 1 --quiet");
     place.works("rivers dem.tif -o two --threads 2 --quiet");
     for name in ["height.tif", "rivers.geojson", "lakes.fgb", "rivers.png", "water.glb"] {
         assert_eq!(place.read(&format!("one/{name}")), place.read(&format!("two/{name}")), "{name}");
     }
-    // What is spoiled is found.
+    // A corrupted value is found.
     let rivers = String::from_utf8(place.read("out/rivers.geojson")).unwrap();
     place.write("out/rivers.geojson", rivers.replacen("\"discharge_m3_s\":", "\"discharge_m3_s\":9", 1));
     let output = place.run("check-rivers out");
@@ -53,7 +53,7 @@ fn wishes_are_taken_and_what_cannot_be_is_refused() {
     place.refuses("rivers dem.tif -o c --set breadth=3", &["breadth"]);
     place.refuses("rivers dem.tif -o c --layer snow=dem.tif", &["snow", "rain"]);
     place.refuses("rivers dem.tif -o c --mouth-at 1e9,0", &["--mouth-at"]);
-    // All sea: no rivers, and every check holds.
+    // A map that is all sea has no rivers, and every check passes.
     place.works("rivers dem.tif -o d --sea-level 9000 --quiet");
     place.works("check-rivers d");
 }

@@ -1,4 +1,4 @@
-//! How a run speaks, is stopped, and goes on.
+//! Tests of how a run reports progress, is stopped, and is resumed.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use crate::support::{Place, text};
 use serde_json::Value;
 
-/// A run of some seconds in some hundred steps.
+/// A run of several seconds with some hundred steps.
 const LONG: &str = "generate fault_formation -o x.tif --cells 600 --cell-size 20 --set count=8000";
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Waits until `ready`, for a minute at most.
+/// Waits until `ready` returns true, for at most a minute.
 fn until(mut ready: impl FnMut() -> bool) {
     let start = Instant::now();
     while !ready() {
@@ -30,7 +30,7 @@ fn quiet_says_nothing_and_a_pipe_sees_no_bar() {
     let plain = place.run("apply shape dem.tif -o x.tif");
     assert!(plain.stderr.is_empty(), "{}", text(&plain.stderr));
     assert!(text(&plain.stdout).contains("x.tif"));
-    // Warnings stay: no cell size in a PNG without a sidecar.
+    // Warnings are still printed: a PNG without a sidecar has no cell size.
     place.works("apply shape dem.tif -o x.png");
     std::fs::remove_file(place.path("x.png.json")).unwrap();
     let warned = place.run("apply shape x.png -o y.tif --quiet");
@@ -88,11 +88,11 @@ fn a_killed_run_goes_on_to_the_same_bits() {
     let line = format!("{LONG} --quiet --report killed.json --checkpoint run.thalweg --every 0.2");
     let mut child = place.command(&line).spawn().unwrap();
     until(|| place.path("run.thalweg").exists());
-    child.kill().unwrap(); // SIGKILL on Unix, TerminateProcess on Windows: nothing can be tidied up
+    child.kill().unwrap(); // SIGKILL on Unix, TerminateProcess on Windows: no cleanup is possible
     assert!(!child.wait().unwrap().success());
     assert!(!place.path("x.tif").exists() && !place.path("killed.json").exists());
 
-    // From another folder, with another number of threads.
+    // Resumed from another folder, with another number of threads.
     let checkpoint = place.path("run.thalweg");
     let elsewhere = Place::new();
     elsewhere.works(&format!("resume {} --threads 1 --quiet", checkpoint.display()));
@@ -117,7 +117,7 @@ fn ctrl_c_ends_after_the_step_and_says_how_to_go_on() {
         let place = Place::new();
         let mut child = place.command(&format!("{LONG} --json")).stdout(Stdio::piped()).spawn().unwrap();
         let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-        // The first line of progress says that it listens.
+        // The first line of progress shows that the process listens for signals.
         let mut said = String::new();
         std::io::BufRead::read_line(&mut out, &mut said).unwrap();
         let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();

@@ -1,4 +1,4 @@
-//! Ctrl-C at any time: in any step of any model, while the final files are written, and more than once.
+//! Tests of Ctrl-C at any time: in any step of any model, while the final files are written, and more than once.
 #![cfg(unix)]
 
 use std::fs;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use crate::long;
 use crate::support::{Place, signal, text};
 
-/// Stages of a model, more than any machine comes to the end of before the signal.
+/// The number of stages of a model: more than any machine finishes before the signal.
 const STAGES: usize = 200;
 
-/// Models in stages without number: the signal comes within the first of them.
+/// Returns recipes with many stages of one model each: the signal arrives within the first of them.
 fn recipes() -> Vec<(String, String)> {
     let side = long::or(384, 1536);
     let mut recipes = Vec::new();
@@ -23,19 +23,20 @@ fn recipes() -> Vec<(String, String)> {
         let stages: String = (0..STAGES).map(stage).collect();
         recipes.push((about.name.to_string(), begun(30 * side, side) + &stages));
     }
-    // Cells of 100 km with plants on patches of 500 m: a step that lasted for 86 s.
+    // Cells of 100 km with plants on patches of 500 m: one step used to take 86 s.
     recipes.push(("wide trees".into(), begun(600_000, 6) + "[[stage]]\nmodel = \"trees\"\npatch = 500\n"));
     recipes
 }
 
-/// Ground, whose end is the first progress.
+/// Returns a recipe that begins with a ground stage, whose end is the first reported progress.
 fn begun(extent: usize, cells: usize) -> String {
     format!(
         "extent = [{extent}, {extent}]\ncells = {cells}\n[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"ground\"\n"
     )
 }
 
-/// From the signal to the end, whatever is being done, and however long that would last.
+/// Measures the time from the signal to the end of the program, whatever step is running and however long it would
+/// take.
 #[test]
 fn ctrl_c_acts_soon_at_any_step() {
     let place = Place::quick();
@@ -56,14 +57,14 @@ fn ctrl_c_acts_soon_at_any_step() {
         let mut said = String::new();
         std::io::BufRead::read_line(&mut out, &mut said).unwrap();
         assert!(said.contains("\"progress\""), "{name}: {said}{}", text(&child.wait_with_output().unwrap().stderr));
-        // Somewhere in the first stages.
+        // The signal arrives somewhere in the first stages.
         std::thread::sleep(Duration::from_millis(30 * (number as u64 % 5)));
         let sent = Instant::now();
         signal(&child, "-INT");
         std::io::Read::read_to_string(&mut out, &mut said).unwrap();
         let code = child.wait().unwrap().code();
         let time = sent.elapsed();
-        // 2 s, and as much again for a machine that does other things as well.
+        // 2 s are allowed, and as much again for a machine that is busy with other work.
         assert!(time < Duration::from_secs(4), "{name}: {time:?}");
         longest = longest.max((time, name));
         if code == Some(130) && place.path("w/checkpoint.thalweg").exists() {
@@ -80,7 +81,7 @@ fn ctrl_c_acts_soon_at_any_step() {
 const FORMER: &str = "name = \"former\"\nextent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\n[[stage]]\nmodel = \"fluvial\"\nrain = 0\nsteps = 3\ntables = { springs = [{ x = 300, y = 200, rate = 5 }] }\n";
 const NEW: &str = "name = \"new\"\nextent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\nwavelength = 200\n[[stage]]\nmodel = \"drainage\"\n";
 
-/// What is built in a place with the former world.
+/// The command that is run in a folder that has the former world.
 const LINE: &str = "build new.toml --out w";
 
 fn place() -> Place {
@@ -91,7 +92,7 @@ fn place() -> Place {
     place
 }
 
-/// The files of the world, but for the time it took and what speaks to runs alone.
+/// Returns the world's files without the running time and other data that belong to one run alone.
 #[cfg(debug_assertions)]
 fn world(place: &Place) -> std::collections::BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(place.path("w")).unwrap().map(|entry| entry.unwrap());
@@ -109,7 +110,8 @@ fn world(place: &Place) -> std::collections::BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// What the final files' changes are: their numbers, while they are written beside their places, and while they take their names.
+/// Returns the numbers of the changes to the final files: those made while the files are written under temporary
+/// names, and those made while they are renamed.
 #[cfg(debug_assertions)]
 fn changes() -> (Vec<usize>, Vec<usize>) {
     let place = place();
@@ -123,8 +125,8 @@ fn changes() -> (Vec<usize>, Vec<usize>) {
     (written.map(|(number, _)| *number).collect(), named.map(|(number, _)| *number).collect())
 }
 
-/// Runs a line whose change of that number lasts for two seconds, and signals so many times within; gives the exit code, what
-/// was said, and the time from the first signal on.
+/// Runs a command whose change of the given number takes two seconds, and sends the given number of signals during it.
+/// Returns the exit code, the program's output, and the time since the first signal.
 #[cfg(debug_assertions)]
 fn signalled(place: &Place, number: usize, signals: usize) -> (Option<i32>, String, Duration) {
     let mut child = place
@@ -148,8 +150,9 @@ fn signalled(place: &Place, number: usize, signals: usize) -> (Option<i32>, Stri
     (child.wait().unwrap().code(), said, begun.elapsed())
 }
 
-/// Until the final files take their names, the former world is as it was and the run goes on from a checkpoint; from then on the
-/// new world is whole, however often the signal comes. The third ends a run at once, and leaves nothing of it.
+/// Until the final files are renamed, the former world is unchanged and the run can be continued from a checkpoint;
+/// after that the new world is complete, however often the signal arrives. The third signal ends a run at once, and no
+/// trace of the run is left.
 #[test]
 #[cfg(debug_assertions)]
 fn while_the_final_files_are_written_there_is_one_whole_world() {
@@ -180,7 +183,7 @@ fn while_the_final_files_are_written_there_is_one_whole_world() {
             return;
         }
         assert_eq!(code, Some(130), "{case}");
-        // Before the change is made that lasts.
+        // The run ends before the slow change is made.
         assert!(time < Duration::from_millis(1800), "{case}");
         let kept = now.remove("checkpoint.thalweg");
         assert!(now == old, "{case} {:?}", now.keys());

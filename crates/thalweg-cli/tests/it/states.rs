@@ -1,4 +1,5 @@
-//! Heights of a run under way, kept as files with a table of their times; and worlds of a size that a program takes.
+//! Tests of the states of a run in progress, saved as files with a table of their times, and of worlds in the size
+//! that a program needs.
 
 #[cfg(unix)]
 use std::process::Stdio;
@@ -32,7 +33,7 @@ fn place() -> Place {
     place
 }
 
-/// The rows of a table of states: file, years, stage, step, steps, lowest, highest.
+/// Returns the rows of a table of states: file, years, stage, step, steps, lowest, highest.
 fn table(place: &Place, folder: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(place.read(&format!("{folder}/states.csv"))).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').map(String::from).collect::<Vec<_>>());
@@ -51,7 +52,7 @@ fn states_are_kept_by_steps_and_by_years() {
     let said = place.works("build rise.toml --out w --save-every 4 --type f64");
     assert!(said.contains("kept 4 states in "), "{said}");
     let rows = table(&place, "w/states");
-    // The last level alone: the ground made finer, then after 4, 8 and all 10 steps.
+    // The last level alone: the refined ground, then the ground after 4, 8 and all 10 steps.
     let at: Vec<_> = rows.iter().map(|row| (row[0].as_str(), row[2].as_str(), row[3].as_str())).collect();
     assert_eq!(
         at[1..],
@@ -63,11 +64,11 @@ fn states_are_kept_by_steps_and_by_years() {
         let [low, high] = heights(&place, &format!("w/states/{}", row[0])).range().unwrap().map(|h| h.metres());
         assert_eq!([low, high], [5, 6].map(|k| row[k].parse::<f64>().unwrap()), "{row:?}");
     }
-    // A state is what a run has that ends there.
+    // A state equals the result of a run that ends at that step.
     place.works("build rise.toml --out v --type f64 --quiet --set wear.years=10000");
     assert!(heights(&place, "v/height.tif").ground == last.ground, "keeping states changes nothing");
 
-    // By years, over both levels: each is kept after the first step that reaches its time.
+    // By years, over both levels: each state is saved after the first step that reaches its time.
     place.works("build rise.toml --out y --save-every 2500y --states years --quiet");
     let years: Vec<f64> = table(&place, "years").iter().map(|row| row[1].parse().unwrap()).collect();
     assert!(years.windows(2).all(|two| two[0] < two[1]), "{years:?}");
@@ -77,7 +78,7 @@ fn states_are_kept_by_steps_and_by_years() {
     let all: f64 = report["stages"].as_array().unwrap().iter().filter(|stage| stage["label"] == "wear").count() as f64;
     assert_eq!(years.last(), Some(&(10_000.0 * all)), "{years:?}");
 
-    // One model over a file: beside the result.
+    // One model over a file: the states are saved next to the result.
     let place = Place::with_dem();
     place.works("apply fluvial dem.tif -o worn.tif --set steps=5 --save-every 2 --quiet");
     assert_eq!(table(&place, "worn_states").len(), 3);
@@ -176,7 +177,7 @@ fn a_world_for_a_program_is_exported_cell_by_cell() {
         let spacing = &manifest["spacing_m"];
         assert_eq!(spacing[0], report["cell_size"], "{target}: {spacing}");
     }
-    // What lies in the folder builds the same world again.
+    // The exported folder builds the same world again.
     place.works("build for_unreal/recipe.toml --out again --type f64 --quiet");
     assert!(place.read("again/height.tif") == place.read("for_unreal/height.tif"));
     place.refuses("build rise.toml --for unity --out x", &["--for = unity", "squares"]);

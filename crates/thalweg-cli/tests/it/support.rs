@@ -1,11 +1,11 @@
-//! Running the built command in a folder of its own.
+//! Helpers that run the built command in a folder of its own.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 
-/// A temporary folder that the command runs in.
+/// A temporary folder in which the command runs.
 pub struct Place(tempfile::TempDir);
 
 impl Place {
@@ -13,13 +13,13 @@ impl Place {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A place in memory, where there is one: what syncs many files takes its time on a disk.
+    /// Creates a folder in memory where possible: syncing many files is slow on a disk.
     pub fn quick() -> Self {
         let memory = Path::new("/dev/shm");
         Self(tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap())
     }
 
-    /// A place with `dem.tif`, 40 columns by 30 rows of noise.
+    /// Creates a folder with `dem.tif`, 40 columns by 30 rows of noise.
     pub fn with_dem() -> Self {
         let place = Self::new();
         place.works("generate gradient_noise -o dem.tif --cells 40x30 --cell-size 30 --seed 3 --quiet");
@@ -42,14 +42,14 @@ impl Place {
         serde_json::from_slice(&self.read(name)).unwrap()
     }
 
-    /// The command, to be run here; `line` is cut at blanks.
+    /// Returns the command, set to run in this folder; `line` is split at whitespace.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
         command.current_dir(self.0.path()).args(line.split_whitespace());
         command
     }
 
-    /// The command, to be run here on two threads within `mebibytes` of address space.
+    /// Returns the command, set to run in this folder on two threads with `mebibytes` of address space.
     #[cfg(target_os = "linux")]
     pub fn limited_command(&self, line: &str, mebibytes: u64) -> Command {
         let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes * 1024);
@@ -59,7 +59,7 @@ impl Place {
         command
     }
 
-    /// Runs a line within `mebibytes` of address space.
+    /// Runs a command line with `mebibytes` of address space.
     #[cfg(target_os = "linux")]
     pub fn run_limited(&self, line: &str, mebibytes: u64) -> Output {
         self.limited_command(line, mebibytes).output().unwrap()
@@ -69,14 +69,15 @@ impl Place {
         self.command(line).output().unwrap()
     }
 
-    /// Runs a line that must work; gives its standard output.
+    /// Runs a command line that must succeed; returns its standard output.
     pub fn works(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", text(&output.stderr));
         text(&output.stdout)
     }
 
-    /// Runs a line that must be refused with one message that holds all `words`, leaving every file as it was.
+    /// Runs a command line that must be refused with one message that contains all `words` and must leave every file
+    /// unchanged.
     #[track_caller]
     pub fn refuses(&self, line: &str, words: &[&str]) {
         let before = self.files();
@@ -93,7 +94,7 @@ impl Place {
         assert!(self.files() == before, "{line}: a file was changed");
     }
 
-    /// Every file with its bytes.
+    /// Returns every file with its bytes.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
             for entry in fs::read_dir(folder).unwrap() {
@@ -111,7 +112,7 @@ impl Place {
     }
 }
 
-/// Sends a signal, such as `-INT`.
+/// Sends a signal, such as `-INT`, to a child process.
 pub fn signal(child: &Child, signal: &str) {
     let id = child.id().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());

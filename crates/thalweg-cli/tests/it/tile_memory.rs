@@ -1,4 +1,5 @@
-//! What is said of memory before work by tiles begins is kept, whatever the ground is: noise, land, flats.
+//! Tests that the memory use reported before work by tiles begins is not exceeded, whatever the ground is: noise,
+//! land, flats.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -11,14 +12,14 @@ use crate::support::{Place, text};
 use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save};
 
-/// Kilobytes that a process has held at the most, while it lives.
+/// Returns the peak memory of a process in kilobytes while it lives.
 fn most(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Runs a command: what it says, and the bytes that it has held at the most.
+/// Runs a command; returns its output and its peak memory in bytes.
 fn watched(mut command: Command) -> (String, u64) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut peak = 0;
@@ -33,13 +34,13 @@ fn watched(mut command: Command) -> (String, u64) {
     (said, peak * 1024)
 }
 
-/// The bytes that it says it takes at the most.
+/// Returns the memory limit that the command's output reports, in bytes.
 fn told(said: &str) -> u64 {
     let (head, _) = said.split_once(" MiB of memory").unwrap_or_else(|| panic!("{said}"));
     head.rsplit(' ').next().unwrap().parse::<u64>().unwrap() << 20
 }
 
-/// A file of cells of 30 m.
+/// Writes an elevation model with cells of 30 m.
 fn model(place: &Place, name: &str, metres: impl Fn(usize, usize) -> f64 + Sync) {
     let size = [1300, 1400];
     let ground = Field::generate(size, |i, j| Height::from_metres(metres(i, j)).unwrap());
@@ -47,7 +48,7 @@ fn model(place: &Place, name: &str, metres: impl Fn(usize, usize) -> f64 + Sync)
     save(place.path(name), &terrain, &SaveOptions::default()).unwrap();
 }
 
-/// A number of 0 to 1 that goes by the cell alone.
+/// Returns a number from 0 to 1 that depends on the cell alone.
 fn noise(i: usize, j: usize) -> f64 {
     let mut x = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (j as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,11 +60,12 @@ fn memory_is_what_was_said_on_noise_land_and_flats() {
     let place = Place::quick();
     let waves =
         |i: f64, j: f64| 300.0 + 90.0 * (i / 211.0).sin() * (j / 173.0).cos() + 9.0 * (i / 13.0 + j / 17.0).sin();
-    // White noise has the most basins, lakes and ways over rims; with streams from 4 cells on, the most streams.
+    // White noise has the most basins, lakes and crossings of rims; with streams from 4 cells on, it has the most
+    // streams.
     model(&place, "noise.tif", |i, j| 900.0 * noise(i, j));
     model(&place, "land.tif", |i, j| waves(i as f64, j as f64) + 2.0 * noise(i, j));
     model(&place, "flats.tif", |i, j| if noise(i / 90, j / 70) < 0.2 && noise(i, j) < 0.5 { 12.0 } else { 10.0 });
-    // One lake with more islands than any other land has, and shores over every border.
+    // One lake with more islands than any other land, and shores across every border.
     let shut = |i: usize, j: usize| [0, 1299].contains(&i) || [0, 1399].contains(&j);
     let isles = |i: usize, j: usize| if shut(i, j) || noise(i, j) < 0.45 { 30.0 } else { 10.0 };
     model(&place, "isles.tif", isles);
@@ -88,14 +90,14 @@ fn memory_is_what_was_said_on_noise_land_and_flats() {
     }
 }
 
-/// Whole maps in one strip and in one chunk, which are unpacked whole for each window that is read of them.
+/// Whole maps in one strip or one chunk, which is decompressed as a whole for each window that is read.
 #[test]
 fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
     let place = Place::quick();
     let [rows, cols] = [1800usize, 2000];
     let metres = |k: usize| 300.0 + 90.0 * ((k / cols) as f64 / 211.0).sin() + 2.0 * noise(k / cols, k % cols);
     let samples: Vec<u8> = (0..rows * cols).flat_map(|k| metres(k).to_le_bytes()).collect();
-    // Deflate that stores (RFC 1951, 3.2.4): as long packed as unpacked.
+    // Deflate with stored blocks (RFC 1951, 3.2.4): the compressed data are as long as the uncompressed.
     let mut packed = vec![0x78, 0x01];
     let count = samples.chunks(65_535).count();
     for (k, block) in samples.chunks(65_535).enumerate() {
@@ -147,7 +149,7 @@ fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
                 "drain" => format!("drain {source} -o a.zarr --cell-size 30 --threads 2 --memory 320M"),
                 _ => format!("{work} {source} -o a.zarr --cell-size 30 --set steps=4 --threads 2 --memory 320M"),
             };
-            // What fits into memory is drawn as a whole.
+            // A map that fits into memory is drawn as a whole.
             if work == "shade" && source.ends_with(".tif") {
                 continue;
             }
@@ -156,14 +158,14 @@ fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
             println!("{line}: {} MiB of {} MiB", peak >> 20, bound >> 20);
             assert!(peak <= bound, "{line}: {peak} of {bound}\n{said}");
         }
-        // A strip that memory does not hold is refused before it is read.
+        // A strip that does not fit into memory is refused before it is read.
         let refused = place.run(&format!("drain {source} -o b.zarr --cell-size 30 --memory 60M"));
         let said = text(&refused.stderr);
         assert!(!refused.status.success() && said.contains("a tile at once"), "{said}");
     }
 }
 
-/// So it is of maps that are drawn by rows, whatever the picture's pixels and wherever the sun stands.
+/// The same holds for maps that are drawn by rows, whatever the picture's pixels and the sun's position.
 #[test]
 fn memory_by_rows_is_what_was_said() {
     let place = Place::quick();
@@ -180,11 +182,13 @@ fn memory_by_rows_is_what_was_said() {
     }
 }
 
-/// What a folder of tiles takes does not grow with their number: the world keeps so much and no more, and has a few tiles in hand.
+/// The memory for a folder of tiles does not grow with the number of tiles: a world caches a bounded amount and has a
+/// few tiles in work.
 #[test]
 fn memory_of_a_folder_of_tiles_is_bounded_by_what_a_world_keeps() {
     let place = Place::new();
-    // All cells of all levels are 9 bytes each, and those of the blocks that they are made of as many again: 1.6 GiB in the long run.
+    // The cells of all levels take 9 bytes each, and those of the blocks from which they are made take as much again:
+    // 1.6 GiB in the long run.
     let level = long::or(2, 6);
     let line = format!("build hills --cells 128 --tile-dir t --tile-level {level} --threads 2 --json");
     let (_, peak) = watched(place.command(&line));
@@ -197,7 +201,7 @@ fn memory_of_a_folder_of_tiles_is_bounded_by_what_a_world_keeps() {
     assert!(peak > thalweg_sim::world::KEPT / 2, "so little that nothing was bounded: {peak}");
 }
 
-/// What is too little is refused with the least that would do, and that does.
+/// Too small a memory limit is refused with the smallest that is sufficient, and that one is sufficient.
 #[test]
 fn too_little_memory_is_refused_with_the_least_that_would_do() {
     let place = Place::with_dem();

@@ -1,8 +1,8 @@
-//! Forests from end to end: grown on a file's ground, written as points, drawn, put on a mesh.
+//! Tests of forests from end to end: grown on a file's ground, written as points, drawn, and placed on a mesh.
 
 use crate::support::{Place, text};
 
-/// A place with a smooth slope and its forest.
+/// Returns a folder with a smooth slope and its forest.
 fn wooded() -> Place {
     let place = Place::new();
     place.works(
@@ -28,7 +28,7 @@ fn a_forest_stands_beside_its_terrain_as_points() {
         assert_eq!(feature["properties"]["kind"], row[4]);
     }
     assert!(place.path("layers/tree_density.tif").is_file());
-    // The ground is as it was.
+    // The ground is unchanged.
     assert_eq!(
         place.works("info dem.tif --json").contains("\"highest\""),
         place.works("info out.tif --json").contains("\"highest\"")
@@ -55,7 +55,7 @@ fn a_forest_is_drawn_and_stands_on_the_mesh() {
     };
     assert_eq!((nodes("bare.glb"), nodes("few.glb")), (1, 12));
     assert!(nodes("all.glb") > 100);
-    // The ground, the group, and a node to each of at most six kinds.
+    // The ground, the group, and one node for each of at most six kinds.
     assert!((3..=8).contains(&nodes("alike.glb")));
     let said = place.run("mesh out.tif -o few.glb --trees out_trees.csv --max-trees 10");
     assert!(text(&said.stderr).contains("10 of "), "{}", text(&said.stderr));

@@ -1,28 +1,30 @@
-//! From `f32` to `i32` in inner loops, and to shares.
+//! Conversions from `f32` to `i32` for inner loops, and a clamp to shares.
 //!
-//! Rust's own cast saturates, which keeps loops from being compiled to vectors (a thermal step took 19 ns a cell with
-//! it, a third of that without). These say the same for the numbers that occur, with additions alone.
+//! Rust's own cast saturates, which prevents vectorization of loops (a thermal step took 19 ns per cell with it, a
+//! third of that without). These functions return the same for the numbers that occur, with additions alone.
 
-/// Adding it leaves a number's whole part in the low bits (1.5 · 2²³).
+/// Adding this number leaves the whole part of an `f32` in its low mantissa bits (1.5 · 2²³).
 const MAGIC: f32 = 12_582_912.0;
 
-/// The nearest whole number to `x`, |x| < 2²²; halves to even.
+/// Returns the nearest integer to `x`, |x| < 2²²; halves are rounded to even.
 #[inline(always)]
 pub fn nearest(x: f32) -> i32 {
     ((x + MAGIC).to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32)
 }
 
-/// The greatest whole number not above `x`, |x| < 2³¹. For other `x` the result means nothing, but is the same everywhere.
+/// Returns the greatest integer not above `x`, |x| < 2³¹. For other `x` the result is meaningless, but the same on
+/// every machine.
 #[inline(always)]
 pub fn floor(x: f32) -> i32 {
+    // The number is split into a multiple of 65,536 and a rest, because `nearest` is exact below 2²² only.
     let high = nearest(x * (1.0 / 65_536.0));
-    // Exact: both are multiples of x's last bit and the difference is small.
+    // The difference is exact: both numbers are multiples of x's last bit, and the difference is small.
     let low = x - high as f32 * 65_536.0;
     let near = nearest(low);
     high.wrapping_mul(65_536).wrapping_add(near - i32::from(near as f32 > low))
 }
 
-/// A factor held to 0..1; what is not a number is 0.
+/// Clamps a factor to 0..1; NaN becomes 0.
 #[inline]
 pub fn share_of(factor: f32) -> f32 {
     if factor > 0.0 { factor.min(1.0) } else { 0.0 }

@@ -1,4 +1,5 @@
-//! Deflate on all threads: what is long is compressed in pieces side by side, which one after another are one stream.
+//! Deflate compression on all threads: long data is compressed in pieces in parallel, and the concatenated pieces are
+//! one stream.
 
 use std::io;
 use std::ops::Range;
@@ -7,14 +8,14 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use rayon::prelude::*;
 use simd_adler32::adler32;
 
-/// How hard it is tried, 0 to 9. Measured on maps and heights that went through a filter or a predictor: level 4 takes 1.3 to 1.7 times as long
-/// and saves 1 to 3 %, level 6 three times as long and saves 2 to 5 %.
+/// The compression level, 0 to 9. Measured on maps and heights after a filter or a predictor: level 4 takes 1.3 to 1.7
+/// times as long as level 3 and saves 1 to 3 %; level 6 takes three times as long and saves 2 to 5 %.
 const LEVEL: u32 = 3;
 
-/// A zlib stream (RFC 1950) of these bytes.
+/// Compresses these bytes into a zlib stream (RFC 1950).
 ///
 /// # Errors
-/// An error of the compressor.
+/// Returns an error of the compressor.
 pub fn zlib(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut out = HEAD.to_vec();
     compress(bytes, FlushCompress::Finish, &mut out)?;
@@ -22,11 +23,11 @@ pub fn zlib(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A zlib stream of `count` pieces one after another; `pieces` makes some at a time, in order, and `write` is given the stream's parts in order.
-/// The result does not depend on the number of threads.
+/// Compresses `count` pieces, one after the other, into a zlib stream. `pieces` makes a range of pieces at a time, in
+/// order; `write` receives the stream's parts in order. The result does not depend on the number of threads.
 ///
 /// # Errors
-/// The first error of `pieces` or `write`, or one of the compressor.
+/// Returns the first error of `pieces`, of `write` or of the compressor.
 pub fn zlib_pieces(
     count: usize,
     mut pieces: impl FnMut(Range<usize>) -> io::Result<Vec<Vec<u8>>>,
@@ -38,7 +39,7 @@ pub fn zlib_pieces(
         let some = pieces(numbers.clone())?.into_par_iter().zip(numbers).map(|(bytes, number)| {
             let mut out = if number == 0 { HEAD.to_vec() } else { Vec::new() };
             let is_last = number + 1 == count;
-            // A flush ends a piece on a whole byte, so that the next may follow.
+            // A sync flush ends the piece at a byte boundary, so that the next piece can be appended.
             compress(&bytes, if is_last { FlushCompress::Finish } else { FlushCompress::Sync }, &mut out)?;
             Ok((out, adler32(&bytes.as_slice()), bytes.len()))
         });
@@ -52,13 +53,14 @@ pub fn zlib_pieces(
     write(&sum.to_be_bytes())
 }
 
-/// Pieces that are in memory at once: a few for each of many threads.
+/// The number of pieces in memory at the same time: a few for each of many threads.
 const AT_ONCE: usize = 64;
 
-/// Deflate with a window of 32 KiB, no dictionary, the fastest of four classes; 0x7801 is a multiple of 31 (RFC 1950, 2.2).
+/// The zlib header: deflate with a window of 32 KiB, no dictionary, the fastest of four compression classes; 0x7801 is
+/// a multiple of 31, as RFC 1950, 2.2 requires.
 const HEAD: [u8; 2] = [0x78, 0x01];
 
-/// Appends raw deflate of `bytes` to `out`.
+/// Appends the raw deflate stream of `bytes` to `out`.
 fn compress(bytes: &[u8], flush: FlushCompress, out: &mut Vec<u8>) -> io::Result<()> {
     let mut stream = Compress::new(Compression::new(LEVEL), false);
     loop {
@@ -78,7 +80,8 @@ fn compress(bytes: &[u8], flush: FlushCompress, out: &mut Vec<u8>) -> io::Result
     }
 }
 
-/// The checksum of two texts one after the other, the second of which has so many bytes (RFC 1950, 9).
+/// Combines the Adler-32 checksums of two consecutive texts; `length` is the number of bytes of the second (RFC 1950,
+/// 9).
 fn joined(first: u32, second: u32, length: usize) -> u32 {
     const MOD: u64 = 65_521;
     let [[a1, b1], [a2, b2]] = [first, second].map(|sum| [u64::from(sum & 0xffff), u64::from(sum >> 16)]);
@@ -100,7 +103,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut decoder = ZlibDecoder::new(stream);
         decoder.read_to_end(&mut bytes).unwrap();
-        // The decoder has seen the checksum, and nothing is left behind it.
+        // The decoder has verified the checksum, and no bytes follow it.
         assert_eq!(decoder.total_in(), stream.len() as u64);
         bytes
     }
@@ -110,7 +113,7 @@ mod tests {
         for (number, lengths) in
             [vec![], vec![0], vec![1], vec![0, 0], vec![3, 0, 70_000, 1], vec![40_000; 150]].iter().enumerate()
         {
-            // Half of it noise, which does not become shorter.
+            // Half of the bytes are noise, which is incompressible.
             let piece = |k: usize| -> Vec<u8> {
                 let noise = |i: usize| Key::new(number as u64, "deflate").and(k as u64).and(i as u64).bits() as u8;
                 (0..lengths[k]).map(|i| if i % 2 == 0 { (i / 9) as u8 } else { noise(i) }).collect()

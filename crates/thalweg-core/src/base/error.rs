@@ -1,4 +1,5 @@
-//! What can go wrong, said so that a person can mend it: the thing, its value, and what is allowed.
+//! [`Error`]: everything that can go wrong. Each message names the item, its value and what is allowed, so that a user
+//! can fix it.
 
 use std::path::{Path, PathBuf};
 
@@ -24,16 +25,16 @@ pub enum Error {
     /// A name that does not exist.
     #[error("unknown {what} `{}`{}", short(.name), lines(&hint(.nearest, .known)))]
     Unknown {
-        /// The kind of thing: parameter, model, preset, key, layer.
+        /// The kind of name: parameter, model, preset, key, layer.
         what: &'static str,
         /// The name as given.
         name: String,
-        /// The nearest name that exists, if one is near.
+        /// The nearest name that exists, if one is similar enough.
         nearest: Option<String>,
         /// All names that exist.
         known: Vec<String>,
     },
-    /// A setting that does not go with the others: one excludes it, or one that it needs is absent.
+    /// A setting that cannot be combined with the others: one excludes it, or one that it needs is absent.
     #[error("{} {}", line(.setting), lines(.problem))]
     Conflict {
         /// The option, parameter or key, with its value if it has one: `--no-outlines`, `edges = shared`.
@@ -41,21 +42,21 @@ pub enum Error {
         /// The rest of the sentence: why it does not apply, and what to do instead.
         problem: String,
     },
-    /// A combination that cannot be done, although each part of it is valid: a file format without a place for such
-    /// data, a model that cannot work tile by tile.
+    /// A combination that is not possible, although each part of it is valid, for example a file format that cannot
+    /// store such data, or a model that cannot work tile by tile.
     #[error("{} {}", line(.subject), lines(.problem))]
     Unsupported {
-        /// The thing that cannot do it, or that cannot be done.
+        /// The subject that cannot do it, or that cannot be done.
         subject: String,
         /// The rest of the sentence: what is not possible, and what to do instead.
         problem: String,
     },
-    /// A file, layer or value that is needed and absent.
+    /// A file, layer or value that is required and absent.
     #[error("{} is missing: {}", line(.input), lines(.need))]
     MissingInput {
         /// What is missing, with its kind: ``layer `hardness` ``.
         input: String,
-        /// What needs it, or what to give.
+        /// What requires it, or what to give.
         need: String,
     },
     /// A layer that does not fit.
@@ -73,13 +74,13 @@ pub enum Error {
         model: &'static str,
         /// The law's name.
         law: &'static str,
-        /// What was seen.
+        /// A description of the violation.
         how: String,
     },
-    /// A recipe that cannot be understood: what is wrong with it.
+    /// A recipe that cannot be interpreted: what is wrong with it.
     #[error("recipe: {}", lines(.0))]
     Recipe(String),
-    /// A file whose content is not what it should be.
+    /// A file with invalid content.
     #[error("{}: {}", shown(.path), lines(.problem))]
     File {
         /// The file.
@@ -87,28 +88,28 @@ pub enum Error {
         /// What is wrong with it and what is allowed.
         problem: String,
     },
-    /// Content whose file is not known and that is not what it should be: bytes, or a map that is held in memory.
+    /// Invalid content that does not come from a known file: bytes, or a map in memory.
     #[error("the {what} {}", lines(.problem))]
     Content {
-        /// What it is of: `file`, `mask`, `sidecar`, `map`.
+        /// What the content is: `file`, `mask`, `sidecar`, `map`.
         what: &'static str,
         /// What is wrong with it and what is allowed.
         problem: String,
     },
-    /// A file that the system would not let us read or write.
+    /// A file operation that the operating system refused.
     #[error("{}: cannot {action}: {source}", shown(.path))]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried: `read`, `write`, `rename` …
+        /// The operation: `read`, `write`, `rename` …
         action: &'static str,
-        /// The system's own words.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// More than the machine, or a format, can hold.
+    /// A request that exceeds what the machine, or a format, can hold.
     #[error("{} needs {need}; there is room for {have}", line(.what))]
     TooLarge {
-        /// What was asked for.
+        /// What needs the memory or the space.
         what: String,
         /// How much it needs, in words.
         need: String,
@@ -118,7 +119,7 @@ pub enum Error {
     /// An operation that its caller stopped, for example through a [`Progress`](crate::Progress).
     #[error("{} was stopped", line(.what))]
     Stopped {
-        /// What was being done.
+        /// The operation that was stopped.
         what: String,
     },
 }
@@ -132,18 +133,18 @@ fn hint(nearest: &Option<String>, known: &[String]) -> String {
 }
 
 impl Error {
-    /// A value outside what is allowed.
+    /// Makes an error for a value outside what is allowed.
     pub fn value(name: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self::Value { name: name.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// A name that is not among `known`. The nearest is offered when it may be a slip: at a similarity of 0.5 or more of 1
-    /// (normalized Damerau–Levenshtein).
+    /// Makes an error for a name that is not among `known`. The nearest known name is suggested if it may be a typing
+    /// error: if its similarity is 0.5 or more of 1 (normalized Damerau–Levenshtein).
     pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<String> = known.into_iter().map(String::from).collect();
         let nearest = known
             .iter()
-            .filter(|k| name.len() <= 3 * k.len()) // a far longer name is no slip, and costs to compare
+            .filter(|k| name.len() <= 3 * k.len()) // a far longer name is no typing error, and is slow to compare
             .map(|k| (strsim::normalized_damerau_levenshtein(k, name), k))
             .filter(|(score, _)| *score >= 0.5)
             .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -151,7 +152,8 @@ impl Error {
         Self::Unknown { what, name: name.to_string(), nearest, known }
     }
 
-    /// A setting that does not go with the others. Together, `setting` and `problem` are a sentence.
+    /// Makes an error for a setting that cannot be combined with the others. Together, `setting` and `problem` are a
+    /// sentence.
     ///
     /// # Examples
     /// ```
@@ -164,37 +166,38 @@ impl Error {
         Self::Conflict { setting: setting.into(), problem: problem.into() }
     }
 
-    /// A combination that cannot be done. Together, `subject` and `problem` are a sentence.
+    /// Makes an error for a combination that is not possible. Together, `subject` and `problem` are a sentence.
     pub fn unsupported(subject: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Unsupported { subject: subject.into(), problem: problem.into() }
     }
 
-    /// A file, layer or value that is needed and absent; `need` says what needs it, or what to give.
+    /// Makes an error for a file, layer or value that is required and absent; `need` states what requires it, or what
+    /// to give.
     pub fn missing(input: impl Into<String>, need: impl Into<String>) -> Self {
         Self::MissingInput { input: input.into(), need: need.into() }
     }
 
-    /// A layer that a model needs and that is absent; `meaning` says what the layer holds.
+    /// Makes an error for a layer that a model requires and that is absent; `meaning` states what the layer contains.
     pub fn missing_layer(layer: &str, model: &str, meaning: &str) -> Self {
         Self::missing(format!("layer `{layer}`"), format!("`{model}` needs it ({})", meaning.trim_end_matches('.')))
     }
 
-    /// A layer that does not fit.
+    /// Makes an error for a layer that does not fit.
     pub fn layer(name: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Layer { name: name.into(), problem: problem.into() }
     }
 
-    /// A file whose content is not what it should be.
+    /// Makes an error for a file with invalid content.
     pub fn file(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
         Self::File { path: path.as_ref().to_path_buf(), problem: problem.into() }
     }
 
-    /// Content whose file is not known and that is not what it should be.
+    /// Makes an error for invalid content that does not come from a known file.
     pub fn content(what: &'static str, problem: impl Into<String>) -> Self {
         Self::Content { what, problem: problem.into() }
     }
 
-    /// The same said of the file at `path`, where it is of content; other errors stay what they are.
+    /// Turns an error about content into an error about the file at `path`; other errors stay as they are.
     #[must_use]
     pub fn of_file(self, path: impl AsRef<Path>) -> Self {
         match self {
@@ -203,7 +206,8 @@ impl Error {
         }
     }
 
-    /// A file that the system would not let us use; for `map_err`. `action` is the verb after "cannot".
+    /// Makes a function for `map_err` that turns an error of the operating system into one about this file. `action` is
+    /// the verb after "cannot".
     pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| Self::Io { path, action, source }

@@ -1,7 +1,8 @@
-//! [`Fourier`]: the discrete Fourier transform of a line, with the same bits on every machine.
+//! [`Fourier`]: the discrete Fourier transform of a line of numbers, with the same bits on every machine.
 //!
-//! Crates of transforms take their factors from the platform's `sin` and `cos`, or pick an instruction set that fuses. Here
-//! factors come from `libm`, and the rest are sums and products in a fixed order.
+//! Existing FFT crates take their twiddle factors from the platform's `sin` and `cos`, or choose an instruction set
+//! with fused multiply-add. Here the factors come from `libm`, and everything else is sums and products in a fixed
+//! order.
 
 use std::f64::consts::FRAC_PI_2;
 use std::ops::{Add, Mul, Sub};
@@ -16,15 +17,16 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// re + i·im.
+    /// Makes re + i·im.
     #[must_use]
     pub const fn new(re: f64, im: f64) -> Self {
         Self { re, im }
     }
 
-    /// exp(2πi·k/n), to the last bit or two; exact at quarters.
+    /// Returns exp(2πi·k/n), accurate to the last bit or two, and exact at multiples of a quarter turn.
     fn turned(k: u64, n: u64) -> Self {
-        // Within half a quarter of the nearest axis, angles are small, and what `libm` rounds is least.
+        // The angle is measured from the nearest axis, at most an eighth of a turn: small angles have the smallest
+        // rounding errors.
         let (quarter, rest) = (4 * k / n, 4 * k % n);
         let near = 2 * rest > n;
         let (sin, cos) = libm::sincos(FRAC_PI_2 * (if near { n - rest } else { rest } as f64 / n as f64));
@@ -37,19 +39,19 @@ impl Wave {
         }
     }
 
-    /// The same with the imaginary part turned.
+    /// Returns the complex conjugate.
     #[must_use]
     pub fn conj(self) -> Self {
         Self::new(self.re, -self.im)
     }
 
-    /// Times i.
+    /// Multiplies by i.
     #[must_use]
     pub fn times_i(self) -> Self {
         Self::new(-self.im, self.re)
     }
 
-    /// The square of its size.
+    /// Returns the squared magnitude.
     #[must_use]
     pub fn square(self) -> f64 {
         self.re * self.re + self.im * self.im
@@ -84,40 +86,43 @@ impl Mul<f64> for Wave {
     }
 }
 
-/// Primes over this are not taken out of a length by their definition, which costs their square.
+/// The largest prime factor that is computed by its definition, whose cost grows with the square of the factor. A
+/// length with a larger prime factor uses Bluestein's algorithm.
 const LARGEST: usize = 13;
 
-/// The transform of lines of one length: Xₖ = Σⱼ xⱼ·exp(∓2πi·jk/n), without a factor.
+/// A plan for the transform of lines of one length: Xₖ = Σⱼ xⱼ·exp(∓2πi·jk/n), without a scale factor.
 pub struct Fourier {
     len: usize,
     way: Way,
 }
 
 enum Way {
-    /// Stockham's passes, one for each factor of the length; factors from [`PASSES`] or primes.
+    /// Stockham's algorithm: one pass for each factor of the length. The factors are 4, 2 and odd primes up to
+    /// [`LARGEST`].
     Passes { passes: Vec<Pass>, sign: f64 },
-    /// Bluestein's: a convolution with a chirp, by transforms of a power of two.
+    /// Bluestein's algorithm: a convolution with a chirp, computed by transforms whose length is a power of two.
     Chirp { chirp: Vec<Wave>, spectrum: Vec<Wave>, there: Box<Fourier>, back: Box<Fourier> },
 }
 
-/// One pass: a butterfly over `radix` parts of each of `stride` interleaved lines, then the turns.
+/// One pass: butterflies over `radix` parts of each of `stride` interleaved lines, followed by the twiddle factors.
 struct Pass {
     radix: usize,
     stride: usize,
-    /// exp(±2πi·pk/n) of p in 0..n/radix, k in 1..radix, for the lines' length n at this pass.
+    /// The twiddle factors exp(±2πi·pk/n) for p in 0..n/radix and k in 1..radix, where n is the length of the lines in
+    /// this pass.
     turns: Vec<Wave>,
-    /// exp(±2πi·k/radix).
+    /// exp(±2πi·k/radix) for k in 0..radix.
     roots: Vec<Wave>,
 }
 
 impl Fourier {
-    /// The forward transform of lines of `len`: Xₖ = Σⱼ xⱼ·exp(−2πi·jk/n).
+    /// Plans the forward transform of lines of length `len`: Xₖ = Σⱼ xⱼ·exp(−2πi·jk/n).
     #[must_use]
     pub fn forward(len: usize) -> Self {
         Self::new(len, -1.0)
     }
 
-    /// The inverse transform of lines of `len`, without the factor 1/n: xⱼ = Σₖ Xₖ·exp(+2πi·jk/n).
+    /// Plans the inverse transform of lines of length `len`, without the factor 1/n: xⱼ = Σₖ Xₖ·exp(+2πi·jk/n).
     #[must_use]
     pub fn inverse(len: usize) -> Self {
         Self::new(len, 1.0)
@@ -131,6 +136,8 @@ impl Fourier {
         let factors = factors(len);
         let way = if factors.iter().all(|factor| *factor <= LARGEST) {
             let mut passes = Vec::new();
+            // Decimation in frequency: each pass divides the length of the lines by its radix and multiplies their
+            // number.
             let (mut rest, mut stride) = (len, 1);
             for radix in factors {
                 let parts = rest / radix;
@@ -145,10 +152,13 @@ impl Fourier {
             }
             Way::Passes { passes, sign }
         } else {
+            // The linear convolution of two sequences of `len` has 2·len − 1 terms, which must not wrap around.
             let wide = (2 * len - 1).next_power_of_two();
-            // jk = (j² + k² − (k − j)²)/2, and of squares only the rest by 2n counts.
+            // jk = (j² + k² − (k − j)²)/2 makes the transform a convolution. The chirp's exponent k² matters modulo 2n
+            // only.
             let chirp: Vec<Wave> = (0..len).map(|k| turned(k * k % (2 * len), 2 * len)).collect();
             let (there, back) = (Self::forward(wide), Self::inverse(wide));
+            // The transform of the conjugate chirp, symmetric about 0, with the factor 1/n of the inverse transform.
             let mut spectrum = vec![Wave::default(); wide];
             for (k, wave) in chirp.iter().enumerate() {
                 spectrum[k] = wave.conj() * (1.0 / wide as f64);
@@ -160,7 +170,7 @@ impl Fourier {
         Self { len, way }
     }
 
-    /// How many numbers [`Fourier::run`] wants to work in.
+    /// Returns the length of the scratch buffer that [`Fourier::run`] needs.
     #[must_use]
     pub fn scratch(&self) -> usize {
         match &self.way {
@@ -169,14 +179,16 @@ impl Fourier {
         }
     }
 
-    /// Transforms a line in place; `scratch` holds [`Fourier::scratch`] numbers, whichever.
+    /// Transforms a line in place. `scratch` has [`Fourier::scratch`] numbers; their values do not matter.
     ///
     /// # Panics
-    /// When the line or the scratch has another length.
+    /// Panics if the line or the scratch has another length.
     pub fn run(&self, line: &mut [Wave], scratch: &mut [Wave]) {
         assert_eq!([line.len(), scratch.len()], [self.len, self.scratch()], "a plan is for lines of one length");
         match &self.way {
             Way::Passes { passes, sign } => {
+                // The passes alternate between the two buffers; after an odd number of passes the result is in the
+                // scratch buffer.
                 let (mut from, mut to) = (&mut *line, &mut *scratch);
                 for pass in passes {
                     pass.run(from, to, *sign);
@@ -199,7 +211,7 @@ impl Fourier {
     }
 }
 
-/// The factors of the passes: fours first, for they are the cheapest, then primes in order.
+/// Returns the factors of the passes: fours first, which are the cheapest, then primes in ascending order.
 fn factors(len: usize) -> Vec<usize> {
     let mut factors = Vec::new();
     let mut rest = len.max(1);
@@ -242,7 +254,7 @@ impl Pass {
         }
     }
 
-    /// Every butterfly of the pass, R numbers to R numbers.
+    /// Runs all butterflies of the pass; each maps R numbers to R numbers.
     fn butterflies<const R: usize>(&self, from: &[Wave], to: &mut [Wave], butterfly: impl Fn([Wave; R]) -> [Wave; R]) {
         let (part, stride) = (from.len() / R, self.stride);
         let lines = to.chunks_exact_mut(R * stride).zip(self.turns.chunks_exact(R - 1));
@@ -264,7 +276,7 @@ impl Pass {
         }
     }
 
-    /// The pass of a prime that has no butterfly of its own, by the definition.
+    /// Runs a pass for a prime without a butterfly of its own, by the definition of the transform.
     fn sums(&self, from: &[Wave], to: &mut [Wave]) {
         let (radix, stride) = (self.radix, self.stride);
         let part = from.len() / radix;
@@ -292,7 +304,7 @@ mod tests {
         (0..len).map(|k| Wave::new(number(k, 0), number(k, 1))).collect()
     }
 
-    /// The definition, its factors from `libm` one by one and its sums in order.
+    /// The definition of the transform, with factors from `libm` one by one and sums in order.
     fn plain(line: &[Wave], sign: f64) -> Vec<Wave> {
         let n = line.len();
         let factor = |jk: usize| {
@@ -315,8 +327,8 @@ mod tests {
 
     #[test]
     fn it_is_the_definition_for_every_length() {
-        // Sums of n numbers up to √2, whose factors the definition rounds by up to 2π·2⁻⁵³ each: n·√2·10⁻¹⁵ at most, and
-        // what sums round besides, n·2⁻⁵³ of sums up to some √n. Double that.
+        // The error bound: n terms of up to √2, whose factors the definition rounds by up to 2π·2⁻⁵³ each, give at most
+        // n·√2·10⁻¹⁵. Rounding of the sums adds n·2⁻⁵³ of sums up to about √n. The bound is twice that.
         for len in (1..=260).chain([343, 505, 512, 625, 729, 1009, 1024, 1155]) {
             let line = noise(len, len as u64);
             let bound = 4e-15 * len as f64;
@@ -329,7 +341,8 @@ mod tests {
 
     #[test]
     fn there_and_back_is_the_line() {
-        // Errors of a transform of n numbers of size 1 grow as log n, relative to √n: some 10⁻¹⁵ each way.
+        // The error of a transform of n numbers of size 1 grows as log n, relative to √n: about 10⁻¹⁵ in each
+        // direction.
         for len in [4096, 4093, 2017, 8129, 6000, 10007] {
             let line = noise(len, 3);
             let back = run(&Fourier::inverse(len), &run(&Fourier::forward(len), &line));
@@ -340,7 +353,7 @@ mod tests {
 
     #[test]
     fn its_bits_are_known() {
-        // Whoever changes a factor or the order of a sum changes worlds.
+        // A change of a factor or of the order of a sum changes the generated worlds.
         let print = |len: usize| {
             let made = run(&Fourier::inverse(len), &noise(len, 1));
             let bytes: Vec<u8> =

@@ -1,11 +1,11 @@
-//! [`MassBalance`]: the solid mass and the water that a step moved.
+//! [`MassBalance`]: the solid mass and the water that a step moves.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Mass and water that one step or several eroded, deposited, exported and added. Solids are in units of height × cells
-/// (1/65 536 m over one cell), water in m³.
+/// The mass and water that one or several steps eroded, deposited, exported and added. Solids are in units of height ×
+/// cells (1/65 536 m over one cell), water in m³.
 ///
 /// # Examples
 /// ```
@@ -29,28 +29,28 @@ pub struct MassBalance {
     /// Gained (positive) or lost (negative) by storage in fewer bits, in units of height × cells; zero in every real
     /// setting.
     pub rounded: i128,
-    /// Number of times that a clamp or limiter changed a cell.
+    /// The number of times that a clamp or limiter changed a cell.
     pub limited: u64,
-    /// Number of particles started.
+    /// The number of particles started.
     pub particles: u64,
-    /// Number of steps that particles took, all together.
+    /// The total number of steps that particles took.
     pub particle_steps: u64,
     /// Water that fell as rain, in m³.
     pub rained: f64,
-    /// Water that springs, drops and first fillings put in, in m³.
+    /// Water added by springs, drops and initial fillings, in m³.
     pub poured: f64,
     /// Water that evaporated, in m³.
     pub evaporated: f64,
-    /// Water that soaked into the ground, in m³.
+    /// Water that infiltrated into the ground, in m³.
     pub infiltrated: f64,
-    /// Water that left over open edges, into the sea or with the end of a stage, in m³. A step may take back
-    /// water that steps before it counted: sums over a stage are never negative.
+    /// Water that left over open edges, into the sea or at the end of a stage, in m³. A step may take back water that
+    /// earlier steps counted; sums over a stage are never negative.
     pub drained: f64,
 }
 
 impl AddAssign for MassBalance {
     fn add_assign(&mut self, other: Self) {
-        // Sums saturate for the sake of a checkpoint made to overflow; real ones never come near the ends.
+        // Sums saturate because a crafted checkpoint could make them overflow; real sums never come near the limits.
         self.eroded = self.eroded.saturating_add(other.eroded);
         self.deposited = self.deposited.saturating_add(other.deposited);
         self.exported = self.exported.saturating_add(other.exported);
@@ -68,12 +68,12 @@ impl AddAssign for MassBalance {
 }
 
 impl MassBalance {
-    /// The change of the terrain's solid mass, in units of height × cells.
+    /// Returns the change of the terrain's solid mass, in units of height × cells.
     pub fn solid_change(&self) -> i128 {
         self.added + self.rounded - self.exported
     }
 
-    /// The change of the water that stands on the terrain, in m³.
+    /// Returns the change of the water that stands on the terrain, in m³.
     pub fn water_change(&self) -> f64 {
         self.rained + self.poured - self.evaporated - self.infiltrated - self.drained
     }

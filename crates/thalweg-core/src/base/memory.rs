@@ -1,29 +1,32 @@
-//! Whether work fits into memory, asked before it starts.
+//! Checks whether work fits into memory before it starts.
 //!
-//! The least of five counts: what the system has free, what the control groups of this process leave, what its own limits on
-//! address space and data leave, and what its face [allows](limit_memory). A failed allocation ends a program without a word; a refusal
-//! says what is needed.
+//! The available memory is the least of five numbers: the free memory of the system, what the control groups of this
+//! process leave, what its own limits on address space and on data leave, and the limit that the application
+//! [sets](limit_memory). A failed allocation aborts a program without an explanation, whereas a refusal states what is
+//! needed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
-/// Work that needs less is not weighed: to ask costs more than it tells.
+/// Work that needs less is not checked: the query would cost more than it is worth.
 const SMALL: u64 = 8 << 20;
 
-/// Bytes that work may take, beside what the system says; a page has 1 GiB until it asks for more, for nobody tells it what there is.
+/// The limit in bytes for one piece of work, in addition to the limits of the system. A web page has 1 GiB until it
+/// sets another limit, because a page cannot find out how much memory there is.
 static ALLOWED: AtomicU64 = AtomicU64::new(if cfg!(target_family = "wasm") { 1 << 30 } else { u64::MAX });
 
-/// Lets each piece of work take so many bytes and no more from now on, however much there is: for the whole process, and
-/// without a sum over pieces. `u64::MAX` lifts the limit.
+/// Limits each piece of work from now on to this number of bytes, however much memory is free. The limit applies to the
+/// whole process; the needs of several pieces are not added up. `u64::MAX` removes the limit.
 pub fn limit_memory(bytes: u64) {
     ALLOWED.store(bytes, Ordering::Relaxed);
 }
 
-/// Refuses work on `what` that needs more bytes than there are. What needs less than 8 MiB is not weighed.
+/// Rejects work that needs more bytes than are available; `what` names the work. Work that needs less than 8 MiB is not
+/// checked.
 ///
 /// # Errors
-/// [`Error::TooLarge`] when fewer than `need` bytes are [`available`]; with both numbers.
+/// Returns [`Error::TooLarge`] with both numbers if fewer than `need` bytes are [`available`].
 pub fn check_memory(what: &str, need: u64) -> Result<()> {
     if need < SMALL {
         return Ok(());
@@ -31,15 +34,15 @@ pub fn check_memory(what: &str, need: u64) -> Result<()> {
     available().map_or(Ok(()), |have| fits(what, need, have))
 }
 
-/// Refuses to start so many threads where there is no address space for them: a thread that cannot start ends the program.
+/// Rejects a number of threads for which there is no address space: a thread that cannot start aborts the program.
 ///
 /// # Errors
-/// [`Error::TooLarge`] when a limit on address space (known on Linux only) leaves less than they take: 66 MiB a thread for
-/// its stack and what the allocator reserves, and 130 MiB beside them.
+/// Returns [`Error::TooLarge`] if a limit on address space (known on Linux only) leaves less than the threads need: 66
+/// MiB per thread for its stack and what the allocator reserves, and 130 MiB in addition.
 pub fn threads(count: usize) -> Result<()> {
-    /// A stack, and an arena of the allocator; the arena is found in a piece of twice its size.
+    /// A stack, and an arena of the allocator, which is aligned by reserving twice its size.
     const EACH: u64 = (2 + 64) << 20;
-    // One more waits for signals.
+    // One more thread waits for signals.
     let need = EACH.saturating_mul(count as u64 + 1).saturating_add(64 << 20);
     system::address_space().map_or(Ok(()), |have| fits(&format!("to work with {count} threads"), need, have))
 }
@@ -52,13 +55,14 @@ fn fits(what: &str, need: u64, have: u64) -> Result<()> {
     Err(Error::TooLarge { what: what.to_string(), need: shown(need), have: shown(have) })
 }
 
-/// Bytes that a piece of work can have without swapping, [`limit_memory`]'s limit among others; `None` where nothing says.
+/// Returns the bytes that a piece of work can use without swapping, including the limit of [`limit_memory`]; `None` if
+/// nothing is known.
 pub fn available() -> Option<u64> {
     let allowed = Some(ALLOWED.load(Ordering::Relaxed)).filter(|bytes| *bytes < u64::MAX);
     [free(), system::left(), allowed].into_iter().flatten().min()
 }
 
-/// What the whole system has free.
+/// Returns the free memory of the whole system.
 fn free() -> Option<u64> {
     #[cfg(any(target_os = "linux", target_os = "macos", target_os = "windows", target_os = "freebsd"))]
     {
@@ -70,14 +74,15 @@ fn free() -> Option<u64> {
     None
 }
 
-/// What limits leave to this process. `sysinfo` knows no limits on address space and data, and counts pages of files that are given back
-/// when memory runs short as used by a control group: whoever has read a large file in a container would be refused work that fits.
+/// Limits on the memory of this process. `sysinfo` does not know limits on address space and data. It also counts
+/// reclaimable pages of the file cache as used by a control group: a process that has read a large file in a container
+/// would be refused work that fits.
 #[cfg(target_os = "linux")]
 mod system {
     use std::path::{Path, PathBuf};
 
-    /// Kept back of a limit on address space: what the allocator reserves and does not use, for this thread and for one that is
-    /// started later, as the one that waits for signals.
+    /// Subtracted from a limit on address space: what the allocator reserves and does not use, for this thread and for
+    /// one that starts later, for example the thread that waits for signals.
     const RESERVE: u64 = (32 + 64) << 20;
 
     pub fn left() -> Option<u64> {
@@ -87,7 +92,8 @@ mod system {
         let limits = own("limits").unwrap_or_default();
         let under = |limit: &str, used: &str| {
             soft_limit(&limits, limit)?;
-            // Each thread of the pool reserves address space with its first piece of memory: let it do so before we count.
+            // Each thread of the pool reserves address space with its first allocation. It is made to do so before the
+            // free space is counted.
             rayon::broadcast(|_| drop(std::hint::black_box(vec![0u8; 16])));
             Some(left_of(&limits, limit, used)?.saturating_sub(RESERVE))
         };
@@ -96,7 +102,7 @@ mod system {
         [groups, address, data].into_iter().flatten().min()
     }
 
-    /// What the limit on address space leaves, if there is one.
+    /// Returns what the limit on address space leaves; `None` if there is no limit.
     pub fn address_space() -> Option<u64> {
         let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
         left_of(&limits, "Max address space", "VmSize:")
@@ -108,19 +114,19 @@ mod system {
         Some(most.saturating_sub(kilobytes(&status, used)?))
     }
 
-    /// The bytes of a line `NAME  N kB`.
+    /// Parses the bytes of a line `NAME  N kB`.
     pub(super) fn kilobytes(text: &str, name: &str) -> Option<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
     }
 
-    /// The soft limit of a line of /proc/self/limits; `None` if there is none.
+    /// Parses the soft limit of a line of /proc/self/limits; `None` if there is no limit.
     pub(super) fn soft_limit(limits: &str, name: &str) -> Option<u64> {
         let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_ascii_whitespace().next()?.parse().ok()
     }
 
-    /// What the memory's control groups leave: that of this process and each above it, of either version.
+    /// Returns what the memory control groups of this process and of all groups above it leave, of either version.
     pub(super) fn in_groups(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
         const NEW: [&str; 3] = ["memory.max", "memory.current", "inactive_file"];
         const OLD: [&str; 3] = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"];
@@ -137,7 +143,7 @@ mod system {
             loop {
                 let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
                 if let (Some(most), Some(used)) = (number(names[0]), number(names[1])) {
-                    // Pages of files that nobody uses are given back when memory runs short.
+                    // Inactive pages of the file cache are reclaimed when memory runs short.
                     let stat = read(&folder.join("memory.stat")).unwrap_or_default();
                     let spare = stat.lines().find_map(|line| line.strip_prefix(names[2])?.trim().parse::<u64>().ok());
                     let left = most.saturating_sub(used.saturating_sub(spare.unwrap_or(0)));
@@ -151,7 +157,7 @@ mod system {
         least
     }
 
-    /// Where a hierarchy is mounted, and the folder of a group in it.
+    /// Returns the mount point of a hierarchy and the folder of a group in it.
     fn folder(mounts: &str, kind: &str, group: &str) -> Option<(PathBuf, PathBuf)> {
         mounts.lines().find_map(|line| {
             let (head, tail) = line.split_once(" - ")?;
@@ -162,7 +168,7 @@ mod system {
             }
             let mut head = head.split(' ').skip(3);
             let (root, top) = (Path::new(head.next()?), PathBuf::from(head.next()?));
-            // In a container the group's path may be the host's, and what is mounted a part of it.
+            // In a container, the group's path may be that of the host while only a part of the hierarchy is mounted.
             let inside = Path::new(group).strip_prefix(root).unwrap_or(Path::new(""));
             Some((top.clone(), top.join(inside)))
         })
@@ -208,7 +214,7 @@ mod tests {
         assert!(check_memory("a", u64::MAX).is_err());
     }
 
-    /// Two versions, nested groups, a container that sees a part of the host's tree.
+    /// Two versions, nested groups, and a container that sees a part of the host's hierarchy.
     #[test]
     #[cfg(target_os = "linux")]
     fn the_tightest_group_counts() {
@@ -230,7 +236,7 @@ mod tests {
         let mounts = format!("30 20 0:26 / {root}/two rw,nosuid - cgroup2 cgroup2 rw\n");
         assert_eq!(system::in_groups("0::/a/b\n", &mounts, read), Some(400));
         assert_eq!(system::in_groups("0::/elsewhere\n", &mounts, read), None);
-        // Version 1, mounted from a group of the host's on.
+        // Version 1, mounted from a group of the host.
         write("one/memory.limit_in_bytes", "5000\n");
         write("one/memory.usage_in_bytes", "1000\n");
         write("one/in/memory.limit_in_bytes", "9223372036854771712\n");
@@ -241,7 +247,7 @@ mod tests {
         let groups = "5:cpu,cpuacct:/docker/x\n4:memory:/docker/x/in\n0::/\n";
         assert_eq!(system::in_groups(groups, &old, read), Some(4000));
         assert_eq!(system::in_groups("4:memory:/not/there\n", &old, read), Some(4000));
-        // Both at once: the lesser.
+        // Both versions at the same time: the smaller value counts.
         assert_eq!(system::in_groups("4:memory:/docker/x\n0::/a\n", &(old + &mounts), read), Some(400));
         for broken in ["", "::", "0:", "x:memory", "0::\n"] {
             system::in_groups(broken, "", read);

@@ -1,5 +1,5 @@
-//! Foundations of all other modules: errors, progress, names of files, memory, random numbers, and small numerics whose
-//! bits are the same on every machine.
+//! Foundations of all other modules: errors, progress, file names, memory, random numbers, and numerical functions with
+//! the same bits on every machine.
 
 pub mod cast;
 pub mod clock;

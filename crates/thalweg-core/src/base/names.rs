@@ -1,24 +1,25 @@
-//! Names of files as text: lossless in what is read again, harmless in what a person reads.
+//! Paths as text: lossless where a program reads them again, free of control characters where a person reads them.
 //!
-//! A path need not be text: on Unix it is bytes. In recipes, checkpoints and reports a path that is no UTF-8 stands as `file:`
-//! and its bytes, those that are no plain letters as `%` and two hexadecimal digits. In messages what would move the cursor,
-//! turn the line round or change its colour stands as `\u{1b}` and the like.
+//! A path need not be valid text: on Unix it is a sequence of bytes. In recipes, checkpoints and reports a path that is
+//! not UTF-8 is written as `file:` followed by its bytes; bytes that are no plain letters become `%` and two
+//! hexadecimal digits. In messages, characters that would move the cursor, reverse the direction of the text or change
+//! its colour are written as `\u{1b}` and so on.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Begins a path that is written byte by byte.
+/// The prefix of a path that is written byte by byte.
 const BYTES: &str = "file:";
 
-/// Most characters of a value that a message shows.
+/// The greatest number of characters of a value that a message shows.
 const SHOWN: usize = 160;
 
-/// Most digits that a number is written out with.
+/// The greatest number of characters of a number that is written out in full.
 const DIGITS: usize = 24;
 
-/// A path as text that [`from_text`] reads back, on Unix whatever its bytes. UTF-8 that does not begin with `file:` stands as
-/// it is.
+/// Converts a path to text that [`from_text`] reads back, on Unix for any bytes. UTF-8 that does not begin with `file:`
+/// stays as it is.
 pub fn to_text(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.starts_with(BYTES) => text.to_string(),
@@ -36,13 +37,13 @@ pub fn to_text(path: &Path) -> String {
     }
 }
 
-/// The path that [`to_text`] wrote. Text that does not begin with `file:`, or is not well formed after it, is a path as it
-/// stands.
+/// Returns the path that [`to_text`] wrote. Text that does not begin with `file:`, or is not well formed after it, is
+/// taken as the path itself.
 pub fn from_text(text: &str) -> PathBuf {
     text.strip_prefix(BYTES).and_then(decoded).unwrap_or_else(|| text.into())
 }
 
-/// The bytes behind `file:` as a path, if they are well formed.
+/// Decodes the text after `file:` to a path; `None` if it is not well formed.
 fn decoded(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -63,13 +64,13 @@ fn from_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes)))
 }
 
-/// Elsewhere a path is no row of bytes: what is no UTF-8 cannot be had back.
+/// On other systems a path is not a sequence of bytes: a path that is not UTF-8 cannot be restored.
 #[cfg(not(unix))]
 fn from_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// A path for a person: on one line, without anything that a terminal obeys.
+/// Formats a path for display: on one line, without characters that control a terminal.
 pub fn shown(path: &Path) -> String {
     let mut out = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -81,17 +82,20 @@ pub fn shown(path: &Path) -> String {
     out
 }
 
-/// A value for a person: on one line, without anything that a terminal obeys. It is not cut; [`short`] cuts.
+/// Formats a value for display: on one line, without characters that control a terminal. The value is not shortened;
+/// see [`short`].
 pub fn line(text: &str) -> Cow<'_, str> {
     harmless(text, |c| c == '\n' || c == '\t')
 }
 
-/// Text of several lines for a person: line breaks and tabs stay, all else that a terminal obeys does not.
+/// Formats text of several lines for display: line breaks and tabs stay, other characters that control a terminal are
+/// escaped.
 pub fn lines(text: &str) -> Cow<'_, str> {
     harmless(text, |_| false)
 }
 
-/// A value as [`line()`] gives it, cut after 160 characters; a number of more than 24 characters stands with an exponent.
+/// Formats a value as [`line()`] does and cuts it after 160 characters; a number of more than 24 characters is written
+/// with an exponent.
 pub fn short(text: &str) -> Cow<'_, str> {
     let line = line(text);
     if let (true, Ok(number)) = (line.len() > DIGITS, line.parse::<f64>()) {
@@ -115,15 +119,16 @@ fn harmless(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Characters that turn a line's direction round or break it, though they are no control characters.
+/// Returns true for characters that reverse a line's direction or break it, although they are no control characters.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A path as one word of a shell's command line.
+/// Quotes a path as one word of a shell command.
 ///
-/// On Windows it stands between double quotes; elsewhere, where it needs to, between single ones, and where it holds bytes
-/// that are no text or that a terminal would obey, as `$'…'`, which bash and zsh read.
+/// A path of plain characters stays as it is. On Windows, any other path is put in double quotes. Elsewhere it is put
+/// in single quotes; if it has bytes that are not text or that control a terminal, it is written as `$'…'`, which bash
+/// and zsh read.
 pub fn quoted(path: &Path) -> String {
     let text = path.to_str();
     let plain = |c: char| c.is_alphanumeric() || "/._-:+=@%,".contains(c) || (cfg!(windows) && c == '\\');
@@ -142,13 +147,13 @@ pub fn quoted(path: &Path) -> String {
                     }
                 }
             }
-            // A digit that follows is no part of it: two are read at most.
+            // A digit that follows is not part of the escape: `\x` reads two digits at most.
             word + "'"
         }
     }
 }
 
-/// For `#[serde(with)]`: a path as [`to_text`] writes it.
+/// For `#[serde(with)]`: a path as written by [`to_text`].
 pub mod path {
     use super::{Path, PathBuf, from_text, to_text};
     use serde::{Deserialize, Deserializer, Serializer};
@@ -156,7 +161,7 @@ pub mod path {
     /// Writes the path as text.
     ///
     /// # Errors
-    /// What the serializer refuses.
+    /// Returns an error of the serializer.
     pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&to_text(path))
     }
@@ -164,13 +169,13 @@ pub mod path {
     /// Reads a path as [`from_text`] does.
     ///
     /// # Errors
-    /// What is no text, and what the deserializer refuses.
+    /// Returns an error if the value is not text, or an error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         Ok(from_text(&String::deserialize(from)?))
     }
 }
 
-/// The same for a path that may be missing.
+/// For `#[serde(with)]`: an optional path as written by [`to_text`].
 pub mod path_option {
     use super::{PathBuf, from_text, to_text};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -178,7 +183,7 @@ pub mod path_option {
     /// Writes the path as text, or nothing for `None`.
     ///
     /// # Errors
-    /// What the serializer refuses.
+    /// Returns an error of the serializer.
     pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
         path.as_deref().map(to_text).serialize(to)
     }
@@ -186,7 +191,7 @@ pub mod path_option {
     /// Reads a path as [`from_text`] does; `None` where there is none.
     ///
     /// # Errors
-    /// What is no text, and what the deserializer refuses.
+    /// Returns an error if the value is not text, or an error of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
         Ok(Option::<String>::deserialize(from)?.as_deref().map(from_text))
     }
@@ -211,7 +216,7 @@ mod tests {
         let all: Vec<u8> = (1..=255).collect();
         assert_eq!(from_text(&to_text(&bytes(&all))), bytes(&all));
         assert_eq!(to_text(Path::new("für/a b.tif")), "für/a b.tif");
-        // What to_text never writes is a path as it stands.
+        // Text that `to_text` never writes is taken as the path itself.
         assert_eq!(from_text("file:%4"), Path::new("file:%4"));
     }
 
@@ -227,7 +232,7 @@ mod tests {
         assert!(long.chars().count() < 190 && long.ends_with("(5000 characters)"), "{long}");
     }
 
-    /// The shell itself says what it reads.
+    /// bash itself parses the quoted path.
     #[test]
     #[cfg(unix)]
     fn a_shell_reads_the_same_path() {

@@ -8,26 +8,25 @@ use crate::base::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProgressReport<'a> {
-    /// The name of the task at hand, for example `streams` or `level 0 of hills: uplift`.
+    /// The name of the current task, for example `streams` or `level 0 of hills: uplift`.
     pub task: &'a str,
-    /// The number of steps that are done. It never falls during an operation.
-    ///
-    /// A world that solves several continents, one after the other, counts the steps of each by itself.
+    /// The number of finished steps. It does not decrease, except that a world that solves several continents, one
+    /// after the other, starts again from 0 at each.
     pub done: u64,
-    /// The number of steps in all.
+    /// The total number of steps.
     pub total: u64,
 }
 
 impl<'a> ProgressReport<'a> {
-    /// The report that `done` of `total` steps are done and that `task` is at hand.
+    /// Makes the report that `done` of `total` steps are finished and that `task` is the current task.
     pub fn new(task: &'a str, done: u64, total: u64) -> Self {
         Self { task, done, total }
     }
 
-    /// Sends the report to `progress`. Operations call it; they go on when it returns `Ok`.
+    /// Sends the report to `progress`. Operations call this function and continue if it returns `Ok`.
     ///
     /// # Errors
-    /// [`Error::Stopped`] with the name of the task if `progress` stops the operation.
+    /// Returns [`Error::Stopped`] with the name of the task if `progress` stops the operation.
     pub fn send_to(&self, progress: &mut dyn Progress) -> Result<()> {
         match progress.report(self) {
             ControlFlow::Continue(()) => Ok(()),
@@ -38,12 +37,12 @@ impl<'a> ProgressReport<'a> {
 
 /// Receives the reports of a long operation and may stop it.
 ///
-/// Any closure from a [`ProgressReport`] to a [`ControlFlow`] is one. [`NoProgress`] is for a caller that neither
-/// watches nor stops.
+/// Any closure from a [`ProgressReport`] to a [`ControlFlow`] implements this trait. [`NoProgress`] is for a caller
+/// that neither watches nor stops.
 ///
-/// The operation says when it reports: at the beginning of each task, or after each step. It reports from the thread
-/// that does the work, which may be another than the caller's, and never from two threads at once. It waits for the
-/// answer, so an answer should come quickly.
+/// The operation's documentation says when it reports: at the beginning of each task, or after each step. It reports
+/// from the thread that does the work, which may be another than the caller's, and never from two threads at once. It
+/// waits for the answer, so an answer should come quickly.
 ///
 /// # Examples
 /// ```
@@ -75,8 +74,8 @@ impl<'a> ProgressReport<'a> {
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Progress: Send {
-    /// Receives a report. After [`ControlFlow::Break`] the operation ends with [`Error::Stopped`] and leaves nothing
-    /// half-written.
+    /// Receives a report. After [`ControlFlow::Break`] the operation ends with [`Error::Stopped`] and leaves no
+    /// incomplete output.
     fn report(&mut self, report: &ProgressReport<'_>) -> ControlFlow<()>;
 }
 

@@ -1,14 +1,14 @@
-//! [`check_range`]: refuses values outside their limits.
+//! [`check_range`]: rejects values outside their limits.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use crate::{Error, Result};
 
-/// Refuses a value outside `range`, and NaN; `name` is what the value is called in the message.
+/// Rejects a value outside `range`, and NaN; `name` is the name of the value in the message.
 ///
 /// # Errors
-/// When the value is outside, with the range.
+/// Returns an error with the range if the value is outside it.
 pub fn check_range<T: PartialOrd + Display>(name: &str, value: T, range: RangeInclusive<T>) -> Result<()> {
     match range.contains(&value) {
         true => Ok(()),

@@ -1,47 +1,49 @@
-//! [`Row`]: things packed into a table, a thing a row, and read back. Each column is declared once, by [`columns!`].
+//! [`Row`]: packs items into a table, one item per row, and reads them back. Each column is declared once, with
+//! [`columns!`].
 
 use crate::terrain::{Column, Table};
 use crate::{Error, Grid, Result, Terrain};
 
-/// A thing that fills a row of a table.
+/// An item that is stored as one row of a [`Table`].
 pub trait Row: Sized {
-    /// What messages call one.
+    /// The name of one item in error messages, for example `particle`.
     const THING: &'static str;
 
-    /// The things as a table, in their order.
+    /// Packs the items into a table and keeps their order.
     fn pack(things: impl Iterator<Item = Self> + Clone) -> Table;
 
-    /// The things of a table called `name`, which may come from anywhere.
+    /// Reads the items of the table `name`. The table may come from an untrusted source.
     ///
     /// # Errors
-    /// A column that is missing, of another kind, or not as long as the others; a value that no thing can have.
+    /// Returns an error if a column is missing, has another kind or another length than the others. An item of the
+    /// returned iterator is an error if its row has a value that the item's type cannot represent.
     fn unpack(name: &str, table: &Table) -> Result<impl Iterator<Item = Result<Self>>>;
 
-    /// What `accept` makes of the things of a table.
+    /// Reads all items of a table and applies `accept` to each.
     ///
     /// # Errors
-    /// As [`Row::unpack`], and a thing that is not accepted, by its row.
+    /// Returns the errors of [`Row::unpack`], and an error that names the row if `accept` returns `None` for an item.
     fn read<T>(name: &str, table: &Table, accept: impl Fn(Self) -> Option<T>) -> Result<Vec<T>> {
         let no_thing = |row: usize| format!("row {row} of the table is no {} inside this terrain", Self::THING);
         let things = Self::unpack(name, table)?.enumerate();
         things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::layer(name, no_thing(row)))).collect()
     }
 
-    /// Takes the things of a table out of a terrain; none where there is no such table.
+    /// Removes the table `name` from a terrain and returns its items; returns no items if there is no such table.
     ///
     /// # Errors
-    /// As [`Row::read`].
+    /// Returns the errors of [`Row::read`]. The table then stays in the terrain.
     fn take(terrain: &mut Terrain, name: &str, accept: impl Fn(Self, &Grid) -> Option<Self>) -> Result<Vec<Self>> {
         let Some(table) = terrain.tables.get(name) else { return Ok(Vec::new()) };
-        // What is refused stays where it was.
+        // The table is removed only after all rows have been accepted.
         let things = Self::read(name, table, |thing| accept(thing, &terrain.grid))?;
         terrain.tables.remove(name);
         Ok(things)
     }
 }
 
-/// Declares the columns of a thing, which is `Default`: name, kind of values (`i64` or `f32`), unit, and the field, or the
-/// part of a field, that it holds.
+/// Implements `pack` and `unpack` of `Row` for a type that is `Default`. Each column is declared by its name, its
+/// kind of values (`i64` or `f32`), its unit, and the field, or the element of an array field, that it stores.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! columns {
@@ -75,13 +77,13 @@ macro_rules! columns {
 }
 pub use columns;
 
-/// A kind of values that a column can be of.
+/// The type of the values of a column.
 pub trait Kind: Copy + std::fmt::Display {
-    /// What messages call them.
+    /// The name of the kind in error messages.
     const NAME: &'static str;
-    /// A column of these values.
+    /// Wraps the values in a [`Column`].
     fn column(values: Vec<Self>) -> Column;
-    /// The values of the column `name`; `None` if the table has no such column of this kind.
+    /// Returns the values of the column `name`; `None` if the table has no column of this name and kind.
     fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]>;
 }
 
@@ -105,11 +107,11 @@ impl Kind for f32 {
     }
 }
 
-/// A number of a thing that stands in a column of the kind `K`.
+/// A value of an item's field that is stored in a column of kind `K`.
 pub trait Held<K>: Sized {
-    /// The value as it is stored in the column.
+    /// Returns the value as it is stored in the column.
     fn held(self) -> K;
-    /// `None` where it does not fit.
+    /// Reads a stored value; `None` if it is out of range for this type.
     fn of(value: K) -> Option<Self>;
 }
 
@@ -125,7 +127,7 @@ macro_rules! whole {
         }
     )+ };
 }
-// Of u64 what is under 2⁶³: numbers of particles are.
+// A `u64` of 2⁶³ or more would be stored as a negative number and rejected on reading; particle numbers stay below 2⁶³.
 whole!(u8, u32, i32, u64, i64);
 
 impl Held<i64> for bool {
@@ -146,10 +148,11 @@ impl Held<f32> for f32 {
     }
 }
 
-/// The values of a column, as many as the table has rows.
+/// Returns the values of the column `column` of a table; there are as many as the table has rows.
 ///
 /// # Errors
-/// When it is missing, of another kind, or of another length; `name` is the table's.
+/// Returns an error if the column is missing, has another kind or another length than the first column; `name` is the
+/// table's name in the message.
 pub fn column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result<&'a [K]> {
     let missing = || Error::layer(name, format!("is a table without the column `{column}` of {}", K::NAME));
     let values = K::values(table, column).ok_or_else(missing)?;
@@ -161,7 +164,7 @@ pub fn column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result
     Err(Error::layer(name, format!("is a table of columns of several lengths: `{column}` has {lengths}")))
 }
 
-/// A value of a column that no thing can have.
+/// Makes the error for a column value that is out of range for the item's field.
 pub fn not_held(name: &str, column: &str, row: usize, value: impl std::fmt::Display) -> Error {
     Error::layer(name, format!("holds {value} in row {row} of its column `{column}`, which is out of range"))
 }

@@ -1,7 +1,7 @@
-//! [`Key`]: a key of a recipe's table, declared once: how it is read, how it is written, and what editors are told of it.
+//! [`Key`]: a key of a recipe's table, declared once: how it is read, how it is written, and its schema for editors.
 //!
-//! [`Form`]s are what stands behind keys: a number within limits, a text, a file. A message names the value's key and owner, the
-//! value, and what is allowed or which name is near.
+//! A [`Form`] describes the values of a key: for example a number within limits, a text, or a file name. Error messages
+//! name the key with its owner, the value, and either the allowed values or the nearest known name.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,35 +12,37 @@ use crate::base::names;
 use crate::declare::params::{ParamKind, ParamType, Written};
 use crate::{Error, Result};
 
-/// A key of the table that a `T` is read from. What the `T` is already, a stage's model for instance, may decide what the key accepts.
+/// A key of the table that a `T` is read from. The current state of the `T` may determine which values are accepted:
+/// for example, a stage's model determines the parameters that the stage has.
 pub struct Key<T> {
-    /// How it is called.
+    /// The name of the key in the file.
     pub name: &'static str,
-    /// Whether it is written only where it says something else than a `T` has by default.
+    /// True if the key is written only when its value differs from the default of `T`.
     pub is_rare: bool,
-    /// Reads what stands behind it; the text is what messages call it.
+    /// Reads the value into the `T`; the text is the name of the key in error messages.
     pub read: fn(&mut T, &str, &toml::Value) -> Result<()>,
-    /// What stands behind it; `None` leaves the key out.
+    /// Returns the value as TOML text; `None` leaves the key out.
     pub write: fn(&T) -> Option<String>,
-    /// The JSON Schema of what stands behind it; `None` where there is nothing to give.
+    /// Returns the JSON Schema of the value; `None` if the key has no schema.
     pub schema: fn(&T) -> Option<Json>,
 }
 
-/// How values stand behind keys.
+/// How the values of a key are read, written and described.
 pub trait Form<T> {
-    /// The value; messages call it `name`.
+    /// Reads the value; `name` is the name of the key in error messages.
     ///
     /// # Errors
-    /// A value of another type or out of range.
+    /// Returns an error if the value has another type or is out of range.
     fn read(&self, name: &str, value: &toml::Value) -> Result<T>;
-    /// As it is read; `None` where there is nothing to write.
+    /// Returns the value as TOML text that [`Form::read`] accepts; `None` if there is nothing to write.
     fn write(&self, value: &T) -> Option<String>;
-    /// JSON Schema.
+    /// Returns the JSON Schema of the values.
     fn schema(&self) -> Json;
 }
 
-/// The key of a field: of which type, its name, the field where that is called otherwise, its form or what makes it of the thing,
-/// and its description.
+/// Makes the [`Key`](crate::declare::keys::Key) of a field. The arguments are: the type of the struct; the field,
+/// preceded by the key's name where the two differ; the form, or `by` and a function that makes the form from the
+/// struct; the description.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! key {
@@ -75,18 +77,18 @@ macro_rules! key {
 pub use key;
 
 impl<T> Key<T> {
-    /// The same key, left out where it says what is so by default.
+    /// Returns the same key, written only when its value differs from the default.
     pub const fn rare(mut self) -> Self {
         self.is_rare = true;
         self
     }
 }
 
-/// Reads what a table has of these keys, in the keys' order; what it has beside them is the caller's. `owner` stands before names in
-/// messages.
+/// Reads the given keys from a table, in the order of `keys`. Other keys of the table are ignored: the caller handles
+/// them. `owner` is the prefix of the names in error messages.
 ///
 /// # Errors
-/// The first value of another type or out of range.
+/// Returns the first error: a value of another type or out of range.
 pub fn read_keys<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key<T>]) -> Result<()> {
     for key in keys {
         if let Some(value) = table.get(key.name) {
@@ -97,7 +99,8 @@ pub fn read_keys<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key
     Ok(())
 }
 
-/// The keys and their values as they stand in a recipe; `usual` is what `thing` is by default.
+/// Returns the names and TOML values of the keys that a recipe contains for `thing`. `usual` is the default `thing`:
+/// rare keys with the same value as there are left out.
 pub fn write<T>(thing: &T, usual: &T, keys: &[Key<T>]) -> Vec<(&'static str, String)> {
     let written = |key: &Key<T>| {
         let text = (key.write)(thing)?;
@@ -106,11 +109,11 @@ pub fn write<T>(thing: &T, usual: &T, keys: &[Key<T>]) -> Vec<(&'static str, Str
     keys.iter().filter_map(written).collect()
 }
 
-/// The properties of the table's JSON Schema; `usual` says what is so by default.
+/// Returns the properties of the table's JSON Schema, with default values taken from `usual`.
 pub fn keys_schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
     let property = |key: &Key<T>| {
         let mut schema = (key.schema)(usual)?;
-        // No text is no default.
+        // An empty text means "not set" and is not given as a default.
         let text = (key.write)(usual).filter(|text| *text != quoted(""));
         let default = text.and_then(|text| format!("v = {text}").parse::<toml::Table>().ok()?.remove("v"));
         if let (Some(default), Some(schema)) = (default, schema.as_object_mut()) {
@@ -121,12 +124,12 @@ pub fn keys_schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
     keys.iter().filter_map(property).collect()
 }
 
-/// A form's schema with a description.
+/// Returns a form's schema with a description.
 pub fn schema_of<T>(form: &impl Form<T>, _: &T, about: &str) -> Json {
     described(form.schema(), about)
 }
 
-/// A schema with a description.
+/// Adds a description to a schema.
 pub fn described(mut schema: Json, about: &str) -> Json {
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("description".into(), about.into());
@@ -134,15 +137,15 @@ pub fn described(mut schema: Json, about: &str) -> Json {
     schema
 }
 
-/// The JSON Schema of a table with these properties and no others.
+/// Returns the JSON Schema of a table with these properties and no others.
 pub fn table_schema(properties: Map<String, Json>) -> Json {
     json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
 
-/// Refuses keys of a table that are not among `known`; `what` says what they are.
+/// Rejects a table that has a key not among `known`; `what` is the name of the kind of key in the message.
 ///
 /// # Errors
-/// The first key that is not among `known`.
+/// Returns an error for the first key that is not among `known`, with the nearest known name.
 pub fn known<'a>(what: &'static str, table: &toml::Table, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
     match table.keys().find(|key| !known.clone().any(|known| known == *key)) {
         Some(key) => Err(Error::unknown(what, key, known)),
@@ -150,34 +153,34 @@ pub fn known<'a>(what: &'static str, table: &toml::Table, known: impl Iterator<I
     }
 }
 
-/// A line for each key.
+/// Formats each pair as a TOML line `key = value`.
 pub fn lines<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
     pairs.into_iter().map(|(key, value)| format!("{} = {value}\n", bare(key))).collect()
 }
 
-/// A table in one line.
+/// Formats the pairs as an inline TOML table.
 pub fn inline<K: AsRef<str>>(pairs: impl IntoIterator<Item = (K, String)>) -> String {
     let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| format!("{} = {value}", bare(key.as_ref()))).collect();
     format!("{{ {} }}", pairs.join(", "))
 }
 
-/// A key as it stands in a recipe; in quotes where it must.
+/// Formats a TOML key, in quotes if it is not a bare key.
 fn bare(key: &str) -> String {
     let is_bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if is_bare { key.to_string() } else { quoted(key) }
 }
 
-/// A text as it stands in a recipe.
+/// Formats a text as a TOML string.
 pub fn quoted(text: &str) -> String {
     Written::from(text).to_string()
 }
 
-/// A finite number, whole or not.
+/// Returns the value of a finite TOML float or integer; `None` for anything else.
 pub fn number(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
 }
 
-/// A text in quotes.
+/// A text, written as a TOML string.
 pub struct Text;
 
 impl Form<String> for Text {
@@ -194,7 +197,7 @@ impl Form<String> for Text {
     }
 }
 
-/// A file's name, as a text.
+/// The path of a file, written as a TOML string by [`names::to_text`].
 pub struct File;
 
 impl Form<PathBuf> for File {
@@ -211,7 +214,7 @@ impl Form<PathBuf> for File {
     }
 }
 
-/// What a parameter of that kind would take, with its unit; 1 for a pure number.
+/// The values that a parameter of this kind accepts, with their unit; `1` for a pure number.
 impl<T: ParamType> Form<T> for (ParamKind, &str) {
     fn read(&self, name: &str, value: &toml::Value) -> Result<T> {
         let (kind, unit) = self;
@@ -228,7 +231,7 @@ impl<T: ParamType> Form<T> for (ParamKind, &str) {
     }
 }
 
-/// A number of things, within limits.
+/// A number of items within limits.
 impl Form<usize> for ParamKind {
     fn read(&self, name: &str, value: &toml::Value) -> Result<usize> {
         let count: u32 = (*self, "1").read(name, value)?;
@@ -244,7 +247,7 @@ impl Form<usize> for ParamKind {
     }
 }
 
-/// What need not be there.
+/// An optional value: `None` is not written.
 pub struct Maybe<F>(pub F);
 
 impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {
@@ -261,13 +264,13 @@ impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {
     }
 }
 
-/// Two numbers in a list, such as a point.
+/// Two numbers in a list, for example a position.
 pub struct Pair {
-    /// Which two are taken.
+    /// Returns true if a pair is accepted.
     pub takes: fn([f64; 2]) -> bool,
-    /// The same in words.
+    /// The accepted pairs in words, for error messages.
     pub allowed: &'static str,
-    /// The JSON Schema of either.
+    /// Returns the JSON Schema of each of the two numbers.
     pub number: fn() -> Json,
 }
 
@@ -291,15 +294,15 @@ impl<T: Copy + From<[f64; 2]> + Into<[f64; 2]>> Form<T> for Pair {
     }
 }
 
-/// A table of values, all of one form, each behind one of some names.
+/// A table that maps some known names to values of one form.
 pub struct ByName<F> {
-    /// The form.
+    /// The form of the values.
     pub form: F,
-    /// The names.
+    /// The known names.
     pub names: Vec<&'static str>,
-    /// What a name stands for.
+    /// The kind of name in error messages.
     pub what: &'static str,
-    /// The whole table in words.
+    /// The accepted tables in words, for error messages.
     pub allowed: &'static str,
 }
 
@@ -320,13 +323,13 @@ impl<T, F: Form<T>> Form<BTreeMap<String, T>> for ByName<F> {
     }
 }
 
-/// The name of one of the things of a list.
+/// The name of one item of a fixed list.
 pub struct Named<T: 'static> {
-    /// The thing of that name.
+    /// Finds the item with a name; an error if there is none.
     pub find: fn(&str) -> Result<&'static T>,
-    /// Its name.
+    /// Returns the name of an item.
     pub name: fn(&T) -> &str,
-    /// All names.
+    /// Returns all names.
     pub all: fn() -> Vec<&'static str>,
 }
 

@@ -1,5 +1,5 @@
-//! How things declare themselves: parameters, the keys of a recipe, things kept in tables. Each stands once, and all who need it
-//! read it there.
+//! Declarations: parameters of models, keys of recipes, items kept in tables. Each is declared once, and all code that
+//! needs it (parser, writer, schema, help) reads that declaration.
 
 pub mod codec;
 mod defaults;

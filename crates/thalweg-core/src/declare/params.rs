@@ -1,7 +1,8 @@
-//! One declaration per parameter.
+//! Parameters of models, each declared once.
 //!
-//! [`params!`](crate::params!) declares a model's parameters once: name, meaning, unit, default, range, source, and how the
-//! knobs turn it. The struct, its check, the model's page, `--help`, the recipe's schema and error messages are all read from it.
+//! [`params!`](crate::params!) declares a model's parameters: name, meaning, unit, default, range, source, and how the
+//! knobs scale them. The struct, its validation, the model's page, `--help`, the recipe's schema and the error messages
+//! are all derived from this declaration.
 
 use std::fmt;
 use std::ops::{RangeFull, RangeInclusive};
@@ -11,26 +12,26 @@ use serde_json::json;
 
 use crate::{Error, Result};
 
-/// What a parameter accepts.
+/// The values that a parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParamKind {
-    /// A real number within limits, both included.
+    /// A real number between `min` and `max`, both included.
     Number {
-        /// Least value accepted, in the parameter's unit.
+        /// The least accepted value, in the parameter's unit.
         min: f64,
-        /// Greatest value accepted, in the parameter's unit.
+        /// The greatest accepted value, in the parameter's unit.
         max: f64,
     },
-    /// A whole number within limits, both included.
+    /// A whole number between `min` and `max`, both included.
     Count {
-        /// Least value accepted.
+        /// The least accepted value.
         min: u32,
-        /// Greatest value accepted; `u32::MAX` where there is no limit.
+        /// The greatest accepted value; `u32::MAX` where there is no limit.
         max: u32,
     },
     /// True or false.
     Switch,
-    /// One of a few words: each word, then its meaning.
+    /// One word of a list; each word is paired with its meaning.
     Choice(&'static [(&'static str, &'static str)]),
 }
 
@@ -50,7 +51,7 @@ impl fmt::Display for ParamKind {
 }
 
 impl ParamKind {
-    /// The JSON Schema of what it accepts.
+    /// Returns the JSON Schema of the accepted values.
     pub fn schema(&self) -> serde_json::Value {
         match self {
             Self::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
@@ -61,7 +62,7 @@ impl ParamKind {
     }
 }
 
-/// A parameter's value, in the unit that its declaration names.
+/// A parameter's value, in the unit of its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -86,7 +87,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// A value as somebody wrote it, in a recipe or on a command line. What a declaration reads from it is a [`Value`].
+/// A value as a user wrote it in a recipe or on a command line, before it is checked against a declaration and becomes
+/// a [`Value`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Written {
     /// A real number.
@@ -97,12 +99,12 @@ pub enum Written {
     Switch(bool),
     /// A word.
     Word(String),
-    /// What no parameter takes, such as a list or a date: its text.
+    /// A value that no parameter accepts, for example a list or a date, as its text.
     Other(String),
 }
 
 impl Written {
-    /// The value as a recipe has it; hidden, so that whoever declares a model needs no `toml`.
+    /// Converts a value of a recipe. It is hidden so that a crate that declares a model need not depend on `toml`.
     #[doc(hidden)]
     pub fn of(value: &toml::Value) -> Self {
         match value {
@@ -115,7 +117,7 @@ impl Written {
     }
 }
 
-/// As it stands in a recipe: words in quotes.
+/// Formats the value as TOML: words in quotes.
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -157,50 +159,50 @@ impl_written! {
     &str: word => Self::Word(word.to_string());
 }
 
-/// What a person turns for a whole recipe at once (`Knobs`). Each is a factor without unit. Those of a
-/// rock are ratios: the new rock's figure over the former one's.
+/// A property that a user scales for a whole recipe at once (`Knobs`). Each knob has a dimensionless factor. The
+/// factors of the knobs that describe a rock are ratios: the new rock's value divided by the former rock's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knob {
-    /// Time that everything works.
+    /// The duration of all processes.
     Age,
-    /// Rain.
+    /// The rain.
     Rain,
-    /// How readily water cuts the rock.
+    /// The erodibility of the rock: how readily water incises it.
     Erodibility,
-    /// Steepest slope that the rock stands at, as rise over run.
+    /// The steepest slope at which the rock is stable, as rise over run.
     Slope,
-    /// Steepest slope of the rock's debris, as rise over run.
+    /// The angle of repose of the rock's debris, as rise over run.
     Repose,
-    /// How fast the rock's soil creeps: its diffusivity.
+    /// The hillslope diffusivity of the rock's soil.
     Creep,
-    /// How many times as fast as the rock itself its debris is cut.
+    /// The ratio of the erodibility of the rock's debris to that of the rock.
     Debris,
-    /// Heights: uplift, and what base models lay.
+    /// Heights: uplift, and the elevations that base models generate.
     Relief,
-    /// Widths: the same landform on ground so many times as wide.
+    /// Widths: the same landform stretched horizontally by this factor.
     Size,
 }
 
-/// To which power of a knob's factor a parameter goes.
+/// The exponent of a knob's factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnobPower {
-    /// This one, without unit.
+    /// A fixed exponent, dimensionless.
     Number(f64),
-    /// The value of another parameter of the same model, which is a real number.
+    /// The value of another parameter of the same model, which must be a real number.
     Parameter(&'static str),
 }
 
-/// How a parameter goes with a knob: it becomes itself times a power of the knob's factor.
+/// How a knob scales a parameter: the parameter is multiplied by a power of the knob's factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
     /// The knob.
     pub knob: Knob,
-    /// The power.
+    /// The exponent of its factor.
     pub power: KnobPower,
 }
 
 impl Scaling {
-    /// In proportion to a knob.
+    /// Scales in proportion to a knob: exponent 1.
     pub const fn with(knob: Knob) -> Self {
         Self { knob, power: KnobPower::Number(1.0) }
     }
@@ -209,31 +211,31 @@ impl Scaling {
 /// The declaration of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
-    /// Its name, everywhere.
+    /// The name, the same in recipes, on command lines and in messages.
     pub name: &'static str,
-    /// What it does to the terrain.
+    /// The effect on the terrain.
     pub meaning: &'static str,
-    /// Its unit; `1` for a pure number.
+    /// The unit; `1` for a pure number.
     pub unit: &'static str,
-    /// What it accepts.
+    /// The accepted values.
     pub kind: ParamKind,
-    /// Its default, in its unit.
+    /// The default, in the parameter's unit.
     pub default: Value,
-    /// The value beside 0 that stands for "none", which no knob turns; `None` where there is none beside 0.
+    /// The value other than 0 that stands for "none" and that no knob scales; `None` if there is no such value.
     pub none: Option<f64>,
-    /// How knobs turn it; their factors multiply.
+    /// How knobs scale the parameter; the factors are multiplied.
     pub scales: &'static [Scaling],
-    /// Where the default or the formula comes from.
+    /// The source of the default or of the formula.
     pub source: &'static str,
 }
 
 impl Param {
-    /// Whether it is a number, real or whole: knobs and finer levels may multiply it.
+    /// Returns true if the parameter is a real or whole number, which knobs and finer levels may scale.
     pub fn is_number(&self) -> bool {
         matches!(self.kind, ParamKind::Number { .. } | ParamKind::Count { .. })
     }
 
-    /// This parameter's JSON Schema.
+    /// Returns the parameter's JSON Schema, with its default and its meaning.
     pub fn schema(&self) -> serde_json::Value {
         let mut schema = self.kind.schema();
         schema["default"] = json!(self.default);
@@ -242,30 +244,31 @@ impl Param {
     }
 }
 
-/// A set of declared parameters, reached by name. Implemented by [`params!`](crate::params!).
+/// A set of declared parameters that are accessed by name. Implemented by [`params!`](crate::params!).
 pub trait Parameters {
-    /// The owner's documentation, as written above the struct.
+    /// Returns the owner's documentation, as written above the struct.
     fn page(&self) -> &'static str;
-    /// The declarations, in order.
+    /// Returns the declarations in their order.
     fn declared(&self) -> Vec<Param>;
-    /// The value of parameter `name`; `None` where none of that name is declared.
+    /// Returns the value of the parameter `name`; `None` if no parameter has that name.
     fn get(&self, name: &str) -> Option<Value>;
-    /// Sets parameter `name`; `owner` is said in messages.
+    /// Sets the parameter `name`; `owner` is the owner's name in error messages.
     ///
     /// # Errors
-    /// An unknown name, a value of another kind, a value out of range; nothing is then changed.
+    /// Returns an error if the name is unknown, or if the value is of another kind or out of range; nothing is changed
+    /// then.
     fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()>;
 }
 
-/// A Rust type that a parameter may have.
+/// A Rust type that a parameter can have.
 pub trait ParamType: Sized + Copy {
-    /// How its limits are written in the declaration.
+    /// The type of the limits in the declaration.
     type Within;
-    /// What it accepts within those limits.
+    /// Returns the accepted values within these limits.
     fn kind(within: Self::Within) -> ParamKind;
-    /// As a value.
+    /// Converts to a [`Value`].
     fn value(self) -> Value;
-    /// From what somebody wrote, if it is of this kind and within its limits.
+    /// Converts a written value; `None` if it is of another kind or outside the limits.
     fn parse(value: &Written, kind: &ParamKind) -> Option<Self>;
 }
 
@@ -315,16 +318,16 @@ impl ParamType for bool {
     }
 }
 
-/// Reads one value for parameter `param` of `owner`.
+/// Reads a value for the parameter `param` of `owner`.
 ///
 /// # Errors
-/// When `value` is of another kind than the parameter, or out of its limits; with these.
+/// Returns an error with the limits if `value` is of another kind than the parameter or outside its limits.
 pub fn read_param<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
     T::parse(value, &param.kind)
         .ok_or_else(|| Error::value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
 }
 
-/// A value as typed on a command line: TOML if it is TOML, else a word.
+/// Parses a value as typed on a command line: as TOML if it is valid TOML, otherwise as a word.
 pub fn parse_value(text: &str) -> Written {
     toml::from_str::<toml::Table>(&format!("v = {text}"))
         .ok()
@@ -349,10 +352,12 @@ pub fn parse_value(text: &str) -> Written {
 /// }
 /// ```
 ///
-/// `scales` names [`Knob`](crate::declare::params::Knob)s with their powers, a number or another parameter: `Rain^area_exponent`. Shares
-/// that end at 1 (of a load, dug in a step) go with a root of a rock's erodibility; floors' widths with its fourth root, for
-/// soft rock has wider valleys. Counts of droplets go with age and with rain: erosion is rain times time. Strides go with size
-/// and densities of droplets with its square, downwards, so that they carve the same valleys.
+/// `scales` names [`Knob`](crate::declare::params::Knob)s with their exponents, a number or another parameter:
+/// `Rain^area_exponent`. Some conventions: shares that saturate at 1 (of a load, incised in one step) scale with a root
+/// of a rock's erodibility. Valley-floor widths scale with its fourth root, because soft rock has wider valleys.
+/// Numbers of droplets scale with age and with rain, because erosion is proportional to rain times time. Step lengths
+/// of droplets scale with size, and densities of droplets with its inverse square, so that they carve the same valleys
+/// at another width.
 #[macro_export]
 macro_rules! params {
     (
@@ -408,7 +413,8 @@ macro_rules! params {
                 };
                 match name {
                     $( stringify!($name) => self.$name = $crate::declare::params::read_param(owner, param, value)?, )*
-                    // Reached by none; and read by nothing where no parameter is declared.
+                    // Unreachable, because the name was found above. It also uses the variables when no parameter is
+                    // declared.
                     _ => _ = (owner, param, value),
                 }
                 Ok(())
@@ -420,7 +426,7 @@ macro_rules! params {
     (@power $of:ident) => { $crate::declare::params::KnobPower::Parameter(stringify!($of)) };
 }
 
-/// Declares a parameter's closed list of words.
+/// Declares the words that a parameter accepts, as an enum.
 #[macro_export]
 macro_rules! choice {
     ( $(#[doc = $about:literal])+ pub enum $type:ident { $( $(#[doc = $meaning:literal])+ $variant:ident = $word:literal, )+ } ) => {

@@ -1,17 +1,17 @@
-//! Values as little-endian bytes, and back. They are handed out piece by piece: writing or hashing a layer makes no copy of
-//! it.
+//! Conversion of values to little-endian bytes and back. The bytes are passed on piece by piece, so that writing or
+//! hashing a layer does not need a copy of it.
 
 use std::convert::Infallible;
 
 use crate::terrain::{CellType, Cells, Column, ColumnType};
 use crate::{Error, Field, Height, Result, Size};
 
-/// The values of a layer, a mask or a table's column.
+/// The values of a layer, a mask or a table's column, borrowed.
 #[derive(Clone, Copy)]
 pub enum Values<'a> {
     /// Heights in fixed point.
     Heights(&'a [Height]),
-    /// Real numbers.
+    /// Real numbers of a layer or of a table's column.
     Floats(&'a [f32]),
     /// Counts of a layer.
     Counts(&'a [u32]),
@@ -41,7 +41,7 @@ impl<'a> From<&'a Column> for Values<'a> {
 }
 
 impl Values<'_> {
-    /// How many bytes they are.
+    /// Returns the number of bytes.
     pub fn byte_count(self) -> u64 {
         let count = match self {
             Self::Heights(v) => 4 * v.len(),
@@ -53,10 +53,10 @@ impl Values<'_> {
         count as u64
     }
 
-    /// Hands their bytes to `put`, in order, until it fails.
+    /// Passes the bytes to `put` piece by piece, in order, until it fails.
     ///
     /// # Errors
-    /// The first error of `put`.
+    /// Returns the first error of `put`.
     pub fn pour<E>(self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Heights(v) => pieces(v, |h| h.0.to_le_bytes(), put),
@@ -78,15 +78,15 @@ impl Values<'_> {
 }
 
 impl Cells {
-    /// The cells as little-endian bytes, four each, row by row from the north-western corner.
+    /// Returns the cells as little-endian bytes, four per cell, row by row from the north-western corner.
     pub fn to_bytes(&self) -> Vec<u8> {
         Values::from(self).to_vec()
     }
 
-    /// Cells of that type, `size` rows and columns, from the bytes that [`Cells::to_bytes`] gives.
+    /// Reads cells of a type, `size` rows and columns, from the bytes that [`Cells::to_bytes`] returns.
     ///
     /// # Errors
-    /// When the bytes are not four for each cell.
+    /// Returns an error if the number of bytes is not four per cell.
     pub fn from_bytes(cells: CellType, size: Size, bytes: &[u8]) -> Result<Self> {
         let words = words::<4>(bytes)?;
         Ok(match cells {
@@ -98,15 +98,15 @@ impl Cells {
 }
 
 impl Column {
-    /// The values as little-endian bytes, [so many](ColumnType::width) each, from the first row on.
+    /// Returns the values as little-endian bytes, [`ColumnType::width`] bytes each, from the first row on.
     pub fn to_bytes(&self) -> Vec<u8> {
         Values::from(self).to_vec()
     }
 
-    /// A column of that type, from the bytes that [`Column::to_bytes`] gives.
+    /// Reads a column of a type from the bytes that [`Column::to_bytes`] returns.
     ///
     /// # Errors
-    /// When the last value is cut off.
+    /// Returns an error if the last value is cut off.
     pub fn from_bytes(column: ColumnType, bytes: &[u8]) -> Result<Self> {
         Ok(match column {
             ColumnType::Int => Self::Int(read(words(bytes)?, i64::from_le_bytes)),
@@ -115,7 +115,7 @@ impl Column {
     }
 }
 
-/// Bytes in words of N.
+/// Splits bytes into words of N bytes.
 fn words<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]]> {
     match bytes.as_chunks::<N>() {
         (words, []) => Ok(words),
@@ -133,6 +133,7 @@ fn pieces<T, const N: usize, E>(
     mut put: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut piece = Vec::new();
+    // Pieces of 16,384 values keep the buffer small.
     for values in values.chunks(1 << 14) {
         piece.clear();
         piece.extend(values.iter().flat_map(&bytes));
@@ -166,7 +167,7 @@ mod tests {
             assert_eq!(Column::from_bytes(kind, &bytes).unwrap(), column);
             assert!(Column::from_bytes(kind, &bytes[1..]).is_err());
         }
-        // What files hold: the least byte first.
+        // The byte order of files: little-endian.
         assert_eq!(Cells::Height(Field::new([1, 1], Height(0x0403_0201))).to_bytes(), [1, 2, 3, 4]);
         assert_eq!(Column::Int(vec![1]).to_bytes(), [1, 0, 0, 0, 0, 0, 0, 0]);
     }

@@ -8,38 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result, Size};
 
-/// A number of a row or column: `usize` counts the cells of a raster, `i64` the cells of a world, which has cells on both
-/// sides of its origin, and `i32` the cells of a copied part of a raster, around which a neighbour may have a negative
-/// row or column.
+/// The integer type of a row or column number: `usize` for the cells of a raster, `i64` for the cells of a world, which
+/// has cells on both sides of its origin, and `i32` for the cells of a copied part of a raster, where a neighbour may
+/// have a negative row or column.
 pub trait CellIndex: Copy + Ord + Hash + Debug + Display + sealed::Sealed {
-    /// This row or column and `count` more; the largest number where that overflows.
+    /// Returns the row or column `count` after this one; the largest number if that overflows.
     #[must_use]
     fn saturating_add_count(self, count: usize) -> Self;
 
-    /// The number of rows or columns from `start` to this one; 0 where this one does not come after `start`.
+    /// Returns the number of rows or columns from `start` to this one; 0 if this one does not come after `start`.
     fn count_from(self, start: Self) -> usize;
 
-    /// The sum; the largest or smallest number where it overflows.
+    /// Returns the sum; the largest or smallest number if it overflows.
     #[must_use]
     fn saturating_add(self, other: Self) -> Self;
 
-    /// The difference; the largest or smallest number where it overflows.
+    /// Returns the difference; the largest or smallest number if it overflows.
     #[must_use]
     fn saturating_sub(self, other: Self) -> Self;
 
-    /// Twice the number; the largest or smallest number where it overflows.
+    /// Returns twice the number; the largest or smallest number if it overflows.
     #[must_use]
     fn saturating_double(self) -> Self;
 
-    /// Half the number, rounded down.
+    /// Returns half the number, rounded down.
     #[must_use]
     fn half_floor(self) -> Self;
 
-    /// Half the number, rounded up.
+    /// Returns half the number, rounded up.
     #[must_use]
     fn half_ceil(self) -> Self;
 
-    /// The next row or column; `None` after the largest number.
+    /// Returns the next row or column; `None` after the largest number.
     fn next(self) -> Option<Self>;
 }
 
@@ -50,7 +50,7 @@ mod sealed {
     impl Sealed for i32 {}
 }
 
-/// The methods of [`CellIndex`] that read alike for every integer type.
+/// The methods of [`CellIndex`] whose code is the same for every integer type.
 macro_rules! integer_methods {
     () => {
         #[inline]
@@ -140,7 +140,7 @@ impl CellIndex for i32 {
 /// A cell by its row, counted southward, and its column, counted eastward.
 ///
 /// Cells are ordered as a raster stores them: row by row from the north, west to east in each row. `cell[0]` is the row
-/// and `cell[1]` the column, for code that treats both axes alike.
+/// and `cell[1]` the column, for code that handles both axes in the same way.
 ///
 /// # Examples
 /// ```
@@ -165,19 +165,19 @@ pub struct Cell<T = usize> {
 }
 
 impl<T> Cell<T> {
-    /// The cell in this row and column.
+    /// Makes the cell in this row and column.
     #[inline]
     pub const fn new(row: T, col: T) -> Self {
         Self { row, col }
     }
 
-    /// The cell whose row is `f(0)` and whose column is `f(1)`.
+    /// Makes the cell whose row is `f(0)` and whose column is `f(1)`.
     #[inline]
     pub fn from_axes(mut f: impl FnMut(usize) -> T) -> Self {
         Self { row: f(0), col: f(1) }
     }
 
-    /// The cell whose row and column `f` computes from this one's.
+    /// Returns the cell with `f` applied to the row and to the column.
     #[inline]
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Cell<U> {
         Cell { row: f(self.row), col: f(self.col) }
@@ -187,7 +187,7 @@ impl<T> Cell<T> {
 impl<T> Index<usize> for Cell<T> {
     type Output = T;
 
-    /// The row for axis 0, the column for axis 1.
+    /// Returns the row for axis 0, the column for axis 1.
     #[inline]
     fn index(&self, axis: usize) -> &T {
         match axis {
@@ -210,7 +210,7 @@ impl<T> IndexMut<usize> for Cell<T> {
 }
 
 impl<T> From<[T; 2]> for Cell<T> {
-    /// From a row and a column, in this order.
+    /// Converts a row and a column, in this order.
     #[inline]
     fn from([row, col]: [T; 2]) -> Self {
         Self { row, col }
@@ -218,7 +218,7 @@ impl<T> From<[T; 2]> for Cell<T> {
 }
 
 impl<T> From<Cell<T>> for [T; 2] {
-    /// The row and the column, in this order.
+    /// Converts to the row and the column, in this order.
     #[inline]
     fn from(cell: Cell<T>) -> Self {
         [cell.row, cell.col]
@@ -227,8 +227,8 @@ impl<T> From<Cell<T>> for [T; 2] {
 
 /// A half-open rectangle of cells: those from `start` on whose row and column are before `end`'s.
 ///
-/// `CellRect` is a rectangle of a raster's cells, `CellRect<i64>` one of world cells of a level. A rectangle whose end does
-/// not come after its start, in rows or columns, holds no cell.
+/// `CellRect` is a rectangle of a raster's cells, `CellRect<i64>` one of world cells of a level. A rectangle whose end
+/// does not come after its start, in rows or columns, contains no cell.
 ///
 /// # Examples
 /// ```
@@ -252,7 +252,7 @@ pub struct CellRect<T = usize> {
 }
 
 impl<T: CellIndex> CellRect<T> {
-    /// The rectangle of `size` rows and columns from `start` on. An end that overflows is the largest number.
+    /// Makes the rectangle of `size` rows and columns from `start`. An end that overflows is the largest number.
     #[inline]
     pub fn new(start: impl Into<Cell<T>>, size: Size) -> Self {
         let start = start.into();
@@ -260,43 +260,44 @@ impl<T: CellIndex> CellRect<T> {
         Self { start, end }
     }
 
-    /// The rectangle from `start` to before `end`.
+    /// Makes the rectangle from `start` to before `end`.
     #[inline]
     pub fn from_corners(start: impl Into<Cell<T>>, end: impl Into<Cell<T>>) -> Self {
         Self { start: start.into(), end: end.into() }
     }
 
-    /// The rectangle of one cell.
+    /// Makes the rectangle of one cell.
     #[inline]
     pub fn from_cell(cell: impl Into<Cell<T>>) -> Self {
         Self::new(cell, [1, 1])
     }
 
-    /// Number of rows; 0 where the end does not come after the start.
+    /// Returns the number of rows; 0 if the end does not come after the start.
     #[inline]
     pub fn rows(&self) -> usize {
         self.end.row.count_from(self.start.row)
     }
 
-    /// Number of columns; 0 where the end does not come after the start.
+    /// Returns the number of columns; 0 if the end does not come after the start.
     #[inline]
     pub fn cols(&self) -> usize {
         self.end.col.count_from(self.start.col)
     }
 
-    /// Number of rows and of columns.
+    /// Returns the numbers of rows and of columns.
     #[inline]
     pub fn size(&self) -> Size {
         [self.rows(), self.cols()]
     }
 
-    /// Returns true if the rectangle holds no cell.
+    /// Returns true if the rectangle contains no cell.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rows() == 0 || self.cols() == 0
     }
 
-    /// Returns true if `other` lies inside this rectangle; its corners count, even where it is empty.
+    /// Returns true if `other` starts at or after this rectangle's start and ends at or before its end, in rows and in
+    /// columns, also if `other` is empty.
     #[inline]
     pub fn contains(&self, other: &Self) -> bool {
         (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
@@ -309,7 +310,7 @@ impl<T: CellIndex> CellRect<T> {
         (0..2).all(|axis| self.start[axis] <= cell[axis] && cell[axis] < self.end[axis])
     }
 
-    /// The rectangle with a halo of `by` cells on each side, as far as `within` goes.
+    /// Returns the rectangle enlarged by a halo of `by` cells on each side, clipped to `within`.
     #[inline]
     #[must_use]
     pub fn grown(&self, by: T, within: Self) -> Self {
@@ -317,7 +318,7 @@ impl<T: CellIndex> CellRect<T> {
             .intersect(within)
     }
 
-    /// The cells that are in both rectangles. Its end may come before its start where there are none.
+    /// Returns the cells that are in both rectangles. The result's end may come before its start if there are none.
     #[inline]
     #[must_use]
     pub fn intersect(&self, other: Self) -> Self {
@@ -327,7 +328,7 @@ impl<T: CellIndex> CellRect<T> {
         }
     }
 
-    /// The smallest rectangle that contains both.
+    /// Returns the smallest rectangle that contains both.
     #[inline]
     #[must_use]
     pub fn union(&self, other: Self) -> Self {
@@ -337,21 +338,21 @@ impl<T: CellIndex> CellRect<T> {
         }
     }
 
-    /// The cells of the next finer level, half as wide, that make up this rectangle.
+    /// Returns the cells of the next finer level, half as wide, that make up this rectangle.
     #[inline]
     #[must_use]
     pub fn finer(&self) -> Self {
         Self { start: self.start.map(T::saturating_double), end: self.end.map(T::saturating_double) }
     }
 
-    /// The cells of the next coarser level, twice as wide, that this rectangle touches.
+    /// Returns the cells of the next coarser level, twice as wide, that this rectangle touches.
     #[inline]
     #[must_use]
     pub fn coarser(&self) -> Self {
         Self { start: self.start.map(T::half_floor), end: self.end.map(T::half_ceil) }
     }
 
-    /// The rectangle's cells, row by row from the north, west to east in each row.
+    /// Iterates over the rectangle's cells, row by row from the north, west to east in each row.
     pub fn cells(&self) -> impl Iterator<Item = Cell<T>> + use<T> {
         let Self { start, end } = *self;
         let rows = std::iter::successors((start.row < end.row).then_some(start.row), move |row| {
@@ -365,10 +366,10 @@ impl<T: CellIndex> CellRect<T> {
         })
     }
 
-    /// Refuses a rectangle that is empty or not inside `within`; `name` is what the rectangle is called in the message.
+    /// Rejects a rectangle that is empty or not inside `within`; `name` is the name of the rectangle in the message.
     ///
     /// # Errors
-    /// When it is one of these, naming its rows and columns.
+    /// Returns an error with the rows and columns of the rectangle if it is one of these.
     pub fn check(&self, name: &str, within: Self) -> Result<()> {
         if !self.is_empty() && within.contains(self) {
             return Ok(());
@@ -379,7 +380,7 @@ impl<T: CellIndex> CellRect<T> {
         Err(Error::value(name, self.describe(), allowed))
     }
 
-    /// The rectangle in words, for messages: `rows 0 to 4, columns 2 to 9`, each with the end that is not in it.
+    /// Describes the rectangle for messages: `rows 0 to 4, columns 2 to 9`, where the ends are exclusive.
     pub fn describe(&self) -> String {
         let Self { start, end } = self;
         format!("rows {} to {}, columns {} to {}", start.row, end.row, start.col, end.col)
@@ -390,13 +391,13 @@ impl<T: CellIndex> CellRect<T> {
 mod tests {
     use super::*;
 
-    /// All rectangles with corners between −2 and 2, among them empty ones and ones that end before they start.
+    /// Returns all rectangles with corners between −2 and 2, including empty ones and ones that end before they start.
     fn rects() -> Vec<CellRect<i64>> {
         let corners = |n: i64| Cell::new(n / 5 - 2, n % 5 - 2);
         (0..625).map(|n| CellRect::from_corners(corners(n / 25), corners(n % 25))).collect()
     }
 
-    /// The cells of a rectangle, found by asking each cell around.
+    /// Returns the cells of a rectangle, found by testing each cell in the surroundings.
     fn asked(rect: &CellRect<i64>) -> Vec<Cell<i64>> {
         let around = CellRect::from_corners([-12, -12], [12, 12]);
         around.cells().filter(|cell| rect.contains_cell(*cell)).collect()

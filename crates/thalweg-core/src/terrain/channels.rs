@@ -3,50 +3,50 @@
 use crate::terrain::Cell;
 use crate::terrain::d8::D8;
 
-/// Number of a reach: its index in [`ChannelNetwork::reaches`].
+/// The number of a reach: its index in [`ChannelNetwork::reaches`].
 pub type ReachId = u32;
 
 /// A channel reach: a stretch of a stream without tributaries, from a source or junction down to the next junction or
 /// to an outlet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelReach {
-    /// Its number.
+    /// The number of the reach.
     pub id: ReachId,
-    /// Strahler order, from 1; 0 while none has been assigned.
+    /// The Strahler order, from 1; 0 if none has been assigned.
     pub order: u32,
-    /// Shreve magnitude: the number of sources upstream of its lower end, from 1; 0 while none has been assigned.
+    /// The Shreve magnitude: the number of sources upstream of its lower end, from 1; 0 if none has been assigned.
     pub magnitude: u32,
-    /// Its cells from the source or junction down to and including the next junction or the outlet.
+    /// The cells from the source or junction down to and including the next junction or the outlet.
     pub cells: Vec<Cell>,
-    /// Length along the centres of the cells, in metres.
+    /// The length along the centres of the cells, in metres.
     pub length: f64,
-    /// Fall from the first cell to the last, in metres, on the surface that the water runs over.
+    /// The drop from the first cell to the last, in metres, of the surface on which the flow was routed.
     pub drop: f64,
-    /// Drop divided by length, in metres per metre.
+    /// The drop divided by the length, in metres per metre.
     pub slope: f64,
-    /// Drainage area in square metres, without that of the tributaries at the junction where the reach ends.
+    /// The drainage area in m², without that of the tributaries at the junction where the reach ends.
     pub drainage_area: f64,
-    /// The reach that it runs into; `None` at an outlet.
+    /// The reach into which this one flows; `None` at an outlet.
     pub downstream: Option<ReachId>,
-    /// Its hydraulics; `None` where no discharge is known.
+    /// The hydraulics of the reach; `None` if no discharge is known.
     pub hydraulics: Option<Hydraulics>,
 }
 
-/// Discharge of a channel reach, and the shape of a natural stream that carries it.
+/// The discharge of a channel reach, and the dimensions of a natural stream with this discharge.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Hydraulics {
-    /// Greatest discharge of its own cells, in m³/s.
+    /// The greatest discharge of the reach's own cells, in m³/s.
     pub discharge: f64,
-    /// Width of the water in metres.
+    /// The width of the water in metres.
     pub width: f64,
-    /// Mean depth in metres.
+    /// The mean depth in metres.
     pub depth: f64,
-    /// Mean velocity in m/s.
+    /// The mean velocity in m/s.
     pub velocity: f64,
 }
 
 impl ChannelReach {
-    /// Its cells without the junction at its lower end, which belongs to the reach downstream.
+    /// Returns the cells without the junction at the lower end, which belongs to the reach downstream.
     pub fn own_cells(&self) -> &[Cell] {
         match self.cells.split_last() {
             Some((_, own)) if self.downstream.is_some() => own,
@@ -54,10 +54,10 @@ impl ChannelReach {
         }
     }
 
-    /// Length along the cells divided by the straight distance between the ends, 1 or more. On a straight valley, paths
-    /// of eight directions alone make it up to 1.08.
+    /// Returns the sinuosity: the length along the cells divided by the straight distance between the ends, 1 or more.
+    /// In a straight valley, the restriction to eight directions alone makes it up to 1.08.
     pub fn sinuosity(&self) -> f64 {
-        // Where a looped terrain wraps around, the index of the next cell is far away.
+        // Where a looped terrain wraps around, the index of the next cell differs by more than 1.
         let step = |from: usize, to: usize| match to as i64 - from as i64 {
             far @ (..-1 | 2..) => -far.signum(),
             near => near,
@@ -71,8 +71,8 @@ impl ChannelReach {
     }
 }
 
-/// Length of a path of adjacent cells, in cells. Straight and diagonal steps are counted separately, so that no sum of
-/// square roots rounds.
+/// Returns the length of a path of adjacent cells, in cells. Straight and diagonal steps are counted separately, so
+/// that no sum of square roots accumulates rounding errors.
 pub fn path_length(cells: &[Cell]) -> f64 {
     let diagonal = cells.windows(2).filter(|pair| pair[0].row != pair[1].row && pair[0].col != pair[1].col).count();
     let straight = cells.len().saturating_sub(1) - diagonal;
@@ -105,12 +105,12 @@ pub fn path_length(cells: &[Cell]) -> f64 {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelNetwork {
-    /// Its reaches; the [`id`](ChannelReach::id) of each is its index.
+    /// The reaches; the [`id`](ChannelReach::id) of each is its index.
     pub reaches: Vec<ChannelReach>,
 }
 
 impl ChannelNetwork {
-    /// For each reach, the reaches that run into it, in rising order.
+    /// Returns, for each reach, the reaches that flow into it, in ascending order.
     pub fn tributaries(&self) -> Vec<Vec<ReachId>> {
         let mut tributaries = vec![Vec::new(); self.reaches.len()];
         for (id, reach) in self.reaches.iter().enumerate() {
@@ -121,7 +121,7 @@ impl ChannelNetwork {
         tributaries
     }
 
-    /// The cells in which two or more reaches end, in the order of a raster.
+    /// Returns the cells in which two or more reaches end, in row-major order.
     pub fn junctions(&self) -> Vec<Cell> {
         let mut ends: Vec<Cell> = self.reaches.iter().filter_map(|reach| reach.cells.last().copied()).collect();
         ends.sort_unstable();
@@ -130,9 +130,10 @@ impl ChannelNetwork {
         junctions
     }
 
-    /// Assigns each reach its Strahler order and its Shreve magnitude, from the sources down. Reaches that run in a
-    /// circle, which no surface makes, keep what they have.
+    /// Assigns each reach its Strahler order and its Shreve magnitude, from the sources down. Reaches in a cycle, which
+    /// cannot occur on a surface, keep their values.
     pub fn assign_orders(&mut self) {
+        // Topological order: a reach is ready when all of its tributaries have their values.
         let tributaries = self.tributaries();
         let mut waiting: Vec<usize> = tributaries.iter().map(Vec::len).collect();
         let mut ready: Vec<usize> = (0..self.reaches.len()).filter(|id| waiting[*id] == 0).collect();
@@ -153,16 +154,16 @@ impl ChannelNetwork {
     }
 }
 
-/// Strahler order below tributaries of these orders (Strahler 1957, doi:10.1029/TR038i006p00913): that of the highest,
-/// and one more where two or more have it; 1 without tributaries.
+/// Returns the Strahler order below tributaries of these orders (Strahler 1957, doi:10.1029/TR038i006p00913): the
+/// highest order, plus one if two or more tributaries have it; 1 without tributaries.
 pub fn strahler_order(tributaries: &[u32]) -> u32 {
     let highest = tributaries.iter().copied().max().unwrap_or(1);
     let count = tributaries.iter().filter(|order| **order == highest).count();
     highest + u32::from(count > 1)
 }
 
-/// Shreve magnitude below tributaries of these magnitudes (Shreve 1966, doi:10.1086/627137): their sum; 1 without
-/// tributaries.
+/// Returns the Shreve magnitude below tributaries of these magnitudes (Shreve 1966, doi:10.1086/627137): their sum; 1
+/// without tributaries.
 pub fn shreve_magnitude(tributaries: &[u32]) -> u32 {
     tributaries.iter().fold(0u32, |sum, n| sum.saturating_add(*n)).max(1)
 }
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn a_reach_across_the_seam_is_as_sinuous_as_elsewhere() {
         let cells = [[2, 0], [2, 1], [1, 2], [1, 3], [0, 4], [15, 5]];
-        // Five columns on, three rows up, across the seam of the rows; three steps are diagonal.
+        // Five columns eastward and three rows northward, across the seam of the rows; three of the steps are diagonal.
         let expected = (2.0 + 3.0 * D8::DISTANCES[1]) / 34f64.sqrt();
         for from in 0..16 {
             let reach = reach_through(&cells.map(|[row, col]| [row, (from + col) % 16]));

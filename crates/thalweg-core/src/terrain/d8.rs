@@ -1,20 +1,20 @@
 //! [`D8`]: the eight neighbours of a cell, and the flow-direction codes of rasters.
 //!
-//! Flow-direction rasters are bytes: the [code](D8::code) of the neighbour that a cell drains to, 0 to 7, or [`OUT`],
-//! [`PIT`] or [`VOID`].
+//! Flow-direction rasters store bytes: the [code](D8::code) of the neighbour to which a cell drains, 0 to 7, or
+//! [`OUT`], [`PIT`] or [`VOID`].
 
 use std::slice;
 
 use crate::Topology;
 use crate::terrain::Cell;
 
-/// Flow-direction code of a cell from which water leaves the land: over an open edge, into a cell without data, into
-/// the sea, or at a given outlet.
+/// The flow-direction code of a cell from which water leaves the land: over an open edge, into a cell without data,
+/// into the sea, or at a given outlet.
 pub const OUT: u8 = 8;
-/// Flow-direction code of a cell in which water stays: no neighbour is lower, and no neighbour of the same height leads
-/// on.
+/// The flow-direction code of a cell in which water stays: no neighbour is lower, and no neighbour of the same height
+/// drains further.
 pub const PIT: u8 = 9;
-/// Flow-direction code of a cell without data.
+/// The flow-direction code of a cell without data.
 pub const VOID: u8 = 255;
 
 /// One of the eight directions from a cell to its neighbours.
@@ -74,99 +74,100 @@ impl D8 {
         Self::NorthEast,
     ];
 
-    /// Offset in rows (southward) and columns (eastward) of each direction, by code.
+    /// The offset in rows (southward) and columns (eastward) of each direction, by code.
     pub const OFFSETS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
 
-    /// Distance in cells to a straight neighbour and to a diagonal one: that of code k is at index `k % 2`.
+    /// The distance in cells to a straight neighbour and to a diagonal one: that of code k is at index `k % 2`.
     pub const DISTANCES: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
 
     /// [`D8::DISTANCES`] in 32 bits.
     pub const DISTANCES_F32: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
 
-    /// One over [`D8::DISTANCES`], in 32 bits.
+    /// The inverse of [`D8::DISTANCES`] in 32 bits.
     pub const INVERSE_DISTANCES_F32: [f32; 2] = [1.0, std::f32::consts::FRAC_1_SQRT_2];
 
-    /// The direction of a flow-direction code; `None` if the code, for example [`OUT`], is no direction.
+    /// Returns the direction of a flow-direction code; `None` if the code, for example [`OUT`], is not a direction.
     #[inline(always)]
     pub const fn from_code(code: u8) -> Option<Self> {
         if code < 8 { Some(Self::ALL[code as usize]) } else { None }
     }
 
-    /// The direction with this offset in rows and columns; `None` if the offset does not lead to a neighbour.
+    /// Returns the direction with this offset in rows and columns; `None` if the offset does not lead to a neighbour.
     pub fn from_offset(offset: [isize; 2]) -> Option<Self> {
         Self::ALL.into_iter().find(|direction| direction.offset() == offset)
     }
 
-    /// The flow-direction code, 0 to 7.
+    /// Returns the flow-direction code, 0 to 7.
     #[inline(always)]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The code as an index into tables of the eight directions.
+    /// Returns the code as an index into tables of the eight directions.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Rows (southward) and columns (eastward) from a cell to its neighbour.
+    /// Returns the rows (southward) and columns (eastward) from a cell to its neighbour.
     #[inline(always)]
     pub const fn offset(self) -> [isize; 2] {
         Self::OFFSETS[self.index()]
     }
 
-    /// The neighbour of a cell of an unbounded world.
+    /// Returns the neighbour of a cell of an unbounded world.
     #[inline(always)]
     pub const fn neighbour_of(self, cell: Cell<i64>) -> Cell<i64> {
         let [down, right] = self.offset();
         Cell { row: cell.row + down as i64, col: cell.col + right as i64 }
     }
 
-    /// The direction from the neighbour back to the cell.
+    /// Returns the direction from the neighbour back to the cell.
     #[inline(always)]
     pub const fn opposite(self) -> Self {
         Self::ALL[self.index() ^ 4]
     }
 
-    /// True if the neighbour touches the cell at a corner only.
+    /// Returns true if the neighbour touches the cell only at a corner.
     #[inline(always)]
     pub const fn is_diagonal(self) -> bool {
         self.code() % 2 == 1
     }
 
-    /// Distance between the centres of the cell and its neighbour in cells: 1 or √2.
+    /// Returns the distance between the centres of the cell and its neighbour in cells: 1 or √2.
     #[inline(always)]
     pub const fn distance(self) -> f64 {
         Self::DISTANCES[self.index() % 2]
     }
 
-    /// [`D8::distance`] in 32 bits.
+    /// Returns [`D8::distance`] in 32 bits.
     #[inline(always)]
     pub const fn distance_f32(self) -> f32 {
         Self::DISTANCES_F32[self.index() % 2]
     }
 
-    /// The code that ArcGIS and pysheds use: 1 east, 2 south-east, 4 south, doubled on clockwise to 128 north-east.
+    /// Returns the code that ArcGIS and pysheds use: 1 east, 2 south-east, 4 south, doubled clockwise up to 128
+    /// north-east.
     #[inline(always)]
     pub const fn to_esri(self) -> u8 {
         1 << self.code()
     }
 
-    /// The direction of an [ESRI code](D8::to_esri); `None` if the code is no power of two.
+    /// Returns the direction of an [ESRI code](D8::to_esri); `None` if the code is not a power of two.
     #[inline(always)]
     pub const fn from_esri(code: u8) -> Option<Self> {
         if code.is_power_of_two() { Self::from_code(code.trailing_zeros() as u8) } else { None }
     }
 
-    /// The code of GRASS GIS (`r.watershed`): 1 north-east, 2 north, counted on counter-clockwise to 8 east.
+    /// Returns the code of GRASS GIS (`r.watershed`): 1 north-east, 2 north, counted counter-clockwise up to 8 east.
     pub const fn to_grass(self) -> u8 {
         8 - self.code()
     }
 
-    /// The direction of a [GRASS code](D8::to_grass); `None` if the code is not 1 to 8.
+    /// Returns the direction of a [GRASS code](D8::to_grass); `None` if the code is not 1 to 8.
     ///
     /// `r.watershed` negates the code of a cell from which water leaves the region: pass the absolute value. Its code 0
-    /// is a depression.
+    /// stands for a depression.
     pub const fn from_grass(code: u8) -> Option<Self> {
         match code {
             1..=8 => Self::from_code(8 - code),
@@ -174,12 +175,12 @@ impl D8 {
         }
     }
 
-    /// The code of TauDEM (`D8FlowDir`): 1 east, 2 north-east, counted on counter-clockwise to 8 south-east.
+    /// Returns the code of TauDEM (`D8FlowDir`): 1 east, 2 north-east, counted counter-clockwise up to 8 south-east.
     pub const fn to_taudem(self) -> u8 {
         (8 - self.code()) % 8 + 1
     }
 
-    /// The direction of a [TauDEM code](D8::to_taudem); `None` if the code is not 1 to 8.
+    /// Returns the direction of a [TauDEM code](D8::to_taudem); `None` if the code is not 1 to 8.
     pub const fn from_taudem(code: u8) -> Option<Self> {
         match code {
             1..=8 => Self::from_code((9 - code) % 8),
@@ -188,9 +189,9 @@ impl D8 {
     }
 }
 
-/// The neighbours of a cell that exist, each with its direction, in the order of [`D8::ALL`].
+/// An iterator over the neighbours of a cell that exist, each with its direction, in the order of [`D8::ALL`].
 ///
-/// Cells beyond an edge are skipped; where an axis is looped the neighbour across the seam is returned.
+/// Cells beyond an edge are skipped; if an axis is looped, the neighbour across the seam is returned.
 ///
 /// # Examples
 ///
@@ -211,7 +212,8 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// The neighbours of `cell` (row, column). The size of a field is the topology of a terrain without looped edges.
+    /// Iterates over the neighbours of `cell` (row, column). The size of a field is the topology of a terrain without
+    /// looped edges.
     #[inline(always)]
     pub fn new(topology: impl Into<Topology>, cell: impl Into<Cell>) -> Self {
         Self { topology: topology.into(), cell: cell.into(), directions: D8::ALL.iter() }
@@ -227,7 +229,7 @@ impl Iterator for Neighbourhood {
         directions.find_map(|direction| Some((*direction, topology.cell(*cell, direction.offset())?)))
     }
 
-    // Without this, sums and minima would go through `next`, which the compiler does not unroll.
+    // Without this method, sums and minima would go through `next`, which the compiler does not unroll.
     #[inline(always)]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, start: B, mut add: F) -> B {
         let Self { topology, cell, directions } = self;

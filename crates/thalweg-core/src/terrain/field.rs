@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{Cell, CellRect, Error, Result};
 
-/// Rows and columns.
+/// The numbers of rows and columns.
 pub type Size = [usize; 2];
 
 /// A dense two-dimensional array. `field[(i, j)]` is row `i` (southward), column `j` (eastward).
@@ -17,12 +17,12 @@ pub struct Field<T> {
 }
 
 impl<T: Clone> Field<T> {
-    /// A field of one value.
+    /// Makes a field with the same value in every cell.
     pub fn new(size: Size, value: T) -> Self {
         Self { size, data: vec![value; size[0] * size[1]] }
     }
 
-    /// A copy of the cells of `window`, which must lie inside this field.
+    /// Copies the cells of `window`, which must be inside this field.
     pub fn window(&self, window: CellRect) -> Self {
         let (size, columns) = (window.size(), window.start.col..window.end.col);
         let mut data = Vec::with_capacity(size[0] * size[1]);
@@ -32,7 +32,7 @@ impl<T: Clone> Field<T> {
         Self { size, data }
     }
 
-    /// Writes the cells `from` of `part` into this field, the first of them to cell `to`.
+    /// Copies the cells `from` of `part` into this field, the first of them to the cell `to`.
     pub fn paste(&mut self, part: &Self, from: CellRect, to: impl Into<Cell>) {
         let (to, cols) = (to.into(), from.cols());
         for r in 0..from.rows() {
@@ -43,10 +43,10 @@ impl<T: Clone> Field<T> {
 }
 
 impl<T> Field<T> {
-    /// A field from its cells in row-major order.
+    /// Makes a field from its cells in row-major order.
     ///
     /// # Errors
-    /// When the number of cells is not rows × columns.
+    /// Returns an error if the number of cells is not rows × columns.
     pub fn from_vec(size: Size, data: Vec<T>) -> Result<Self> {
         if size[0].checked_mul(size[1]) != Some(data.len()) {
             return Err(Error::value("cells", data.len(), format!("{} × {} (rows × columns)", size[0], size[1])));
@@ -54,7 +54,7 @@ impl<T> Field<T> {
         Ok(Self { size, data })
     }
 
-    /// A field computed cell by cell, rows in parallel; `cell` is given row and column.
+    /// Computes a field cell by cell, with the rows in parallel; `cell` receives row and column.
     pub fn generate(size: Size, cell: impl Fn(usize, usize) -> T + Sync) -> Self
     where
         T: Send + Clone + Default,
@@ -68,57 +68,57 @@ impl<T> Field<T> {
         field
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.size[0]
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn cols(&self) -> usize {
         self.size[1]
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
-    /// Whether there is no cell at all.
+    /// Returns true if there are no cells.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// Row `i`, west to east.
+    /// Returns row `i`, west to east.
     pub fn row(&self, i: usize) -> &[T] {
         &self.data[i * self.size[1]..(i + 1) * self.size[1]]
     }
 
-    /// Row `i`, west to east, to be written.
+    /// Returns row `i`, west to east, for writing.
     pub fn row_mut(&mut self, i: usize) -> &mut [T] {
         &mut self.data[i * self.size[1]..(i + 1) * self.size[1]]
     }
 
-    /// All cells in row-major order.
+    /// Returns all cells in row-major order.
     pub fn as_slice(&self) -> &[T] {
         &self.data
     }
 
-    /// All cells in row-major order, to be written.
+    /// Returns all cells in row-major order, for writing.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// The cells themselves, in row-major order.
+    /// Converts the field into its cells, in row-major order.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
 
-    /// Rows in parallel, north to south, each with its number from 0.
+    /// Iterates over the rows in parallel, each with its index from 0 in the north.
     pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [T])>
     where
         T: Send,
@@ -126,7 +126,7 @@ impl<T> Field<T> {
         self.data.par_chunks_mut(self.size[1].max(1)).enumerate()
     }
 
-    /// Another field with each cell's value mapped, rows in parallel.
+    /// Computes a field by applying `f` to each cell, with the rows in parallel.
     pub fn map<U: Send + Clone + Default>(&self, f: impl Fn(&T) -> U + Sync) -> Field<U>
     where
         T: Sync,
@@ -136,7 +136,7 @@ impl<T> Field<T> {
 }
 
 impl<T: Copy + Default + Send + Sync> Field<T> {
-    /// The same with rows for columns; by blocks, for a column's cells lie far apart.
+    /// Returns the transposed field. It is computed in blocks, because the cells of a column are far apart in memory.
     pub fn turned(&self) -> Self {
         const BLOCK: usize = 32;
         let [rows, cols] = self.size;

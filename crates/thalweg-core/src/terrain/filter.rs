@@ -1,39 +1,41 @@
-//! Separable filters from `n` samples to `m`: for each new sample, which old ones it is made of.
+//! Separable resampling filters from `n` samples to `m`: the weights of the old samples in each new sample.
 
 use rayon::prelude::*;
 
 use crate::{Field, Size};
 
-/// How new samples lie among the old, and how they are made of them.
+/// How new samples are placed relative to the old ones, and how they are interpolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// Ends on ends (N − 1 intervals); Catmull–Rom (1974) when there are more, low-pass when fewer; the ground beyond an
-    /// end is its mirror image about the end point, so planes are kept exactly and ends too. May overshoot at spikes.
+    /// End samples coincide (N − 1 intervals). Catmull–Rom (1974) interpolation when there are more new samples than
+    /// old, low-pass when there are fewer. Values beyond an end are the point reflection of the samples about the end,
+    /// so planes and end values are kept exactly. May overshoot at spikes.
     Smooth,
-    /// Ends on ends; linear when there are more, low-pass when fewer; the ground beyond an end is the end's. Never leaves
-    /// the range of the old samples.
+    /// End samples coincide. Linear interpolation when there are more new samples than old, low-pass when there are
+    /// fewer. Values beyond an end are the end value. Never leaves the range of the old samples.
     Convex,
-    /// Cells on cells: the mean over the new cell's share of the old ones. Keeps the mean.
+    /// Cells on cells: the area-weighted mean of the old cells inside the new cell. Keeps the mean.
     Area,
-    /// The middles of as many equal parts as there are new samples, between the end samples; linear when there are more, low-pass when
-    /// fewer. Texels between vertices lie so.
+    /// The interval between the end samples is divided into as many equal parts as there are new samples; each new
+    /// sample is at the middle of a part, as a texel is between vertices. Linear interpolation when there are more new
+    /// samples than old, low-pass when there are fewer.
     Middles,
 }
 
-/// One direction of a filter.
+/// The filter along one axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// For each new sample the old ones, ascending, and their weights, which sum to 1.
+    /// For each new sample, the indices of the old samples in ascending order and their weights, which sum to 1.
     pub weights: Vec<Vec<(usize, f64)>>,
-    /// For each new sample the nearest old one.
+    /// For each new sample, the index of the nearest old one.
     pub nearest: Vec<usize>,
 }
 
 impl Axis {
-    /// From `n` samples to `m`; both at least 1.
+    /// Computes the filter from `n` samples to `m`; both must be at least 1.
     pub fn new(n: usize, m: usize, kernel: Kernel) -> Self {
         let last = n.saturating_sub(1) as f64;
-        // Old samples per new one, and where new sample k lies among the old.
+        // The number of old samples per new one, and the position of the first new sample in old samples.
         let (step, first) = match kernel {
             Kernel::Area => (n as f64 / m as f64, 0.5 * n as f64 / m as f64 - 0.5),
             Kernel::Middles => (last / m as f64, 0.5 * last / m as f64),
@@ -56,10 +58,12 @@ impl Axis {
     }
 }
 
-/// The filtered field: `value(i, j)` of the old samples through both axes. Each sum is taken in a fixed order.
+/// Filters the samples `value(i, j)` along both axes. Each sum is computed in a fixed order, so the result does not
+/// depend on the number of threads.
 pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axis, cols: &Axis) -> Field<f64> {
     let mut out = Field::new([rows.weights.len(), cols.weights.len()], 0.0);
     out.par_rows_mut().for_each(|(i, row)| {
+        // First the weighted sum of rows, then that of columns.
         let mut line = vec![0.0; size[1]];
         for &(r, weight) in &rows.weights[i] {
             for (j, sum) in line.iter_mut().enumerate() {
@@ -73,7 +77,7 @@ pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axi
     out
 }
 
-/// For each new sample whether any old one that it is made of is marked.
+/// Returns, for each new sample, whether any of the old samples with a weight in it is marked.
 pub fn touched(mask: &Field<bool>, rows: &Axis, cols: &Axis) -> Field<bool> {
     let mut out = Field::new([rows.weights.len(), cols.weights.len()], false);
     out.par_rows_mut().for_each(|(i, row)| {
@@ -86,17 +90,19 @@ pub fn touched(mask: &Field<bool>, rows: &Axis, cols: &Axis) -> Field<bool> {
     out
 }
 
-/// Shares of the cells [k − ½, k + ½] in [at − step/2, at + step/2].
+/// Returns the overlap of each cell [k − ½, k + ½] with the interval [at − step/2, at + step/2], as a share of the
+/// interval.
 fn cells(at: f64, step: f64) -> Vec<(i64, f64)> {
     let (from, to) = (at - step / 2.0, at + step / 2.0);
     let overlap = |k: i64| (to.min(k as f64 + 0.5) - from.max(k as f64 - 0.5)).max(0.0) / step;
     ((from + 0.5).floor() as i64..=(to + 0.5).ceil() as i64).map(|k| (k, overlap(k))).collect()
 }
 
-/// Mean over [at − step/2, at + step/2] of the straight lines between samples: a box times a triangle, exact on planes.
+/// Returns the weights of the mean of the linear interpolant over [at − step/2, at + step/2]: a box filter convolved
+/// with a triangle, which is exact on planes.
 fn low_pass(at: f64, step: f64) -> Vec<(i64, f64)> {
     let (from, to) = (at - step / 2.0, at + step / 2.0);
-    // Integral of the hat function from −∞ to t.
+    // The integral of the hat function from −∞ to t.
     let hat = |t: f64| match t {
         t if t <= -1.0 => 0.0,
         t if t <= 0.0 => (t + 1.0) * (t + 1.0) / 2.0,
@@ -125,7 +131,8 @@ fn catmull_rom(at: f64) -> Vec<(i64, f64)> {
     (-1..=2).map(|d| k as i64 + d).zip(weights).collect()
 }
 
-/// Brings samples beyond the ends back inside: as 2·end − mirrored sample, or as the end itself.
+/// Replaces samples beyond the ends by samples inside and sums equal indices: with `mirror` as 2·end − mirrored sample,
+/// otherwise as the end sample.
 fn gather(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
     let last = n as i64 - 1;
     let mut weights: Vec<(usize, f64)> = Vec::with_capacity(raw.len());

@@ -1,57 +1,59 @@
-//! [`Grid`]: where the cells of a terrain lie.
+//! [`Grid`]: the size and position of a terrain's cells.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cell, CellRect, Error, Extent, Height, Point, Result, Size};
 
-/// What happens at a side of the world.
+/// The boundary condition at a side of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Edge {
-    /// Water and sediment leave; what leaves is counted as exported.
+    /// Water and sediment leave the world; they are counted as exported.
     #[default]
     Open,
-    /// A wall: everything stays inside.
+    /// A wall: nothing leaves.
     Closed,
-    /// The world goes on at the opposite side, which is looped too: there is no edge.
+    /// The world continues at the opposite side, which is looped too: there is no edge.
     Looped,
 }
 
-/// The four sides, north, east, south, west.
+/// The edges of the four sides: north, east, south, west.
 pub type Edges = [Edge; 4];
 
-/// Names of the four sides, in the order of [`Edges`].
+/// The names of the four sides, in the order of [`Edges`].
 pub const SIDES: [&str; 4] = ["north", "east", "south", "west"];
 
-/// Which cells lie beside which: so many rows and columns, of which the last touch the first where they are looped.
+/// The neighbourhood of cells in a raster: the numbers of rows and columns, and the axes along which the last cells are
+/// adjacent to the first.
 ///
-/// All that asks for a cell's neighbours asks here, so that a looped world has no seam by construction.
+/// All code that looks up a cell's neighbours uses this type, so that a looped world has no seam by construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Topology {
-    /// Rows and columns.
+    /// The numbers of rows and columns.
     pub size: Size,
-    /// Whether the last row touches the first, and the last column the first.
+    /// True if the last row is adjacent to the first, and the last column to the first.
     pub looped: [bool; 2],
 }
 
 impl From<Size> for Topology {
-    /// Nothing is looped.
+    /// No axis is looped.
     fn from(size: Size) -> Self {
         Self { size, looped: [false; 2] }
     }
 }
 
 impl Topology {
-    /// Fewest cells along a looped axis: with fewer a cell's neighbours to both sides would be one.
+    /// The fewest cells along a looped axis: with fewer, the neighbours of a cell on both sides would be the same cell.
     pub const FEWEST: usize = 3;
 
-    /// Whether any axis is looped.
+    /// Returns true if any axis is looped.
     #[inline(always)]
     pub fn is_looped(self) -> bool {
         self.looped[0] | self.looped[1]
     }
 
-    /// The row (`axis` 0) or column (1) that stands at a place counted from the first one, which is 0; `None` where that is beyond an end.
+    /// Returns the row (`axis` 0) or column (1) at a position that may be outside the raster: it wraps around if the
+    /// axis is looped, and is `None` beyond an end otherwise.
     #[inline(always)]
     pub fn line(self, axis: usize, at: isize) -> Option<usize> {
         let count = self.size[axis];
@@ -61,14 +63,16 @@ impl Topology {
         (self.looped[axis] && count > 0).then(|| at.rem_euclid(count as isize) as usize)
     }
 
-    /// The cell that lies so many rows (southward) and columns (eastward) from a cell; `None` where that is beyond an end.
+    /// Returns the cell `di` rows southward and `dj` columns eastward of a cell; `None` if that is beyond an end.
     #[inline(always)]
     pub fn cell(self, cell: impl Into<Cell>, [di, dj]: [isize; 2]) -> Option<Cell> {
         let Cell { row, col } = cell.into();
         Some(Cell { row: self.line(0, row as isize + di)?, col: self.line(1, col as isize + dj)? })
     }
 
-    /// Index, row-major, of the cell so many rows and columns from cell `k`, where there is one; else none of this field, or a wrong one.
+    /// Returns the row-major index of the cell `di` rows southward and `dj` columns eastward of cell `k`. If there is
+    /// no such cell, the result is an index outside the raster or that of another cell; callers that cannot exclude
+    /// this use [`Topology::cell`].
     #[inline(always)]
     pub fn beside(self, k: usize, [di, dj]: [isize; 2]) -> usize {
         let cols = self.size[1];
@@ -86,7 +90,7 @@ impl Topology {
 /// Checks that opposite sides are looped together.
 ///
 /// # Errors
-/// When one is and the other is not; `name` is what they are called.
+/// Returns an error if only one of two opposite sides is looped; `name` is the name of the edges in the message.
 pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
     match (0..4).find(|side| edges[*side] == Edge::Looped && edges[(side + 2) % 4] != Edge::Looped) {
         Some(side) => {
@@ -98,7 +102,7 @@ pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
     }
 }
 
-/// Which part of a GeoTIFF pixel its coordinate names.
+/// The part of a GeoTIFF pixel to which its coordinate refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum PixelIs {
     /// The pixel covers an area; the coordinate is its corner (the usual case).
@@ -108,15 +112,15 @@ pub enum PixelIs {
     Point,
 }
 
-/// Georeference of a real elevation model, carried from input to output untouched.
+/// The georeference of a real elevation model, copied from input to output unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Georeference {
-    /// GDAL-style affine transform of pixel corners: x = t0 + j·t1 + i·t2, y = t3 + j·t4 + i·t5, in CRS units, for column j and row i;
-    /// `None` where none is known.
+    /// The affine transform of pixel corners in GDAL's form: x = t0 + j·t1 + i·t2, y = t3 + j·t4 + i·t5, in CRS units,
+    /// for column j and row i; `None` if it is not known.
     pub transform: Option<[f64; 6]>,
-    /// Area or point.
+    /// The pixel's interpretation: area or point.
     pub pixel: PixelIs,
-    /// The numbers of the GeoKeyDirectory (tag 34735), as they stood in the file.
+    /// The numbers of the GeoKeyDirectory (tag 34735), as in the file.
     pub keys: Vec<u16>,
     /// The numbers of GeoDoubleParams (tag 34736).
     pub doubles: Vec<f64>,
@@ -125,51 +129,54 @@ pub struct Georeference {
 }
 
 impl Georeference {
-    /// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048). `None` where neither is there,
-    /// or it is that of a system of the user's own (32 767).
+    /// Returns the EPSG code from the GeoKeys: that of the projected system (3072), otherwise that of the geographic
+    /// one (2048). `None` if neither is present, or if the code stands for a user-defined system (32 767).
     pub fn epsg(&self) -> Option<u16> {
-        // Four numbers of head, then four to each key: name, where it stands (0: right here), count, value.
+        // The directory has a header of four numbers, then four numbers per key: key, location (0: in this entry),
+        // count, value.
         let entries = self.keys.as_chunks::<4>().0;
         let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
         code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
     }
 }
 
-/// Geometry of a terrain: a window of `size` cells at `origin` in a world of `world` cells, each `cell` metres wide.
+/// The geometry of a terrain: a window of `size` cells at `origin` in a world of `world` cells, each `cell` metres
+/// wide.
 ///
-/// A whole terrain has `origin = first` ([0, 0] without a margin) and `world = size`; a tile is the same world seen through a smaller
-/// window, so that whatever is keyed by world cell or world metre agrees between tiles. World metres are counted from the map's
-/// north-western corner. A looped axis has no first cell: a window of all of it may begin anywhere, and world cells and metres are
-/// counted round.
+/// A whole terrain has `origin = first` ([0, 0] without a margin) and `world = size`. A tile is a smaller window of the
+/// same world, so that everything keyed by world cell or world metre agrees between tiles. World metres are counted
+/// from the map's north-western corner. A looped axis has no first cell: a window of the whole axis may begin anywhere,
+/// and world cells and metres wrap around.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
-    /// Rows and columns of this window.
+    /// The numbers of rows and columns of this window.
     pub size: Size,
-    /// Side of a square cell in metres.
+    /// The side of a square cell in metres.
     pub cell: f64,
-    /// World row and column of this window's first cell.
+    /// The world row and column of this window's first cell.
     pub origin: Cell<i64>,
-    /// Rows and columns of the whole world.
+    /// The numbers of rows and columns of the whole world.
     pub world: Size,
-    /// World row and column of the world's own first cell: below zero where it has a margin around the map, whose first
-    /// cell is that of row 0 and column 0.
+    /// The world row and column of the world's own first cell. They are negative if the world has a margin around the
+    /// map; the map's first cell is row 0, column 0.
     pub first: Cell<i64>,
-    /// What happens at its sides: north, east, south, west.
+    /// The boundary conditions of the sides: north, east, south, west.
     pub edges: Edges,
-    /// Level of the sea, under which lower ground lies; `None` where there is no sea.
+    /// The elevation of the sea surface; lower ground is under the sea. `None` if there is no sea.
     pub sea_level: Option<Height>,
-    /// Where on Earth it lies; `None` where that is not known.
+    /// The position on Earth; `None` if it is not known.
     pub georeference: Option<Georeference>,
 }
 
-/// The most cells that a grid may have (2³²: an index then always fits, and 16 GiB of ground).
+/// The greatest number of cells of a grid (2³²: an index then always fits in 32 bits, and the ground takes 16 GiB).
 pub const MAX_CELLS: u64 = 1 << 32;
 
 impl Grid {
-    /// A whole world of `size` cells of `cell` metres with open edges and no sea.
+    /// Makes a whole world of `size` cells of `cell` metres with open edges and no sea.
     ///
     /// # Errors
-    /// When a side is zero, the cells are more than [`MAX_CELLS`], or `cell` is not 0.001 to 100 000 m.
+    /// Returns an error if a side is zero, if there are more than [`MAX_CELLS`] cells, or if `cell` is not 0.001 to
+    /// 100 000 m.
     pub fn new(size: Size, cell: f64) -> Result<Self> {
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
         if size.contains(&0) || cells.is_none_or(|n| n > MAX_CELLS) {
@@ -182,10 +189,10 @@ impl Grid {
         Self::of_windows(size, cell)
     }
 
-    /// As [`Grid::new`], of so many cells that perhaps only windows of it fit into memory.
+    /// Makes a grid as [`Grid::new`] does, but with so many cells that possibly only windows of it fit into memory.
     ///
     /// # Errors
-    /// When a side is zero, the cells are more than 2⁶², or `cell` is not 0.001 to 100 000 m.
+    /// Returns an error if a side is zero, if there are more than 2⁶² cells, or if `cell` is not 0.001 to 100 000 m.
     pub fn of_windows(size: Size, cell: f64) -> Result<Self> {
         const MOST: u64 = 1 << 62;
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
@@ -207,12 +214,12 @@ impl Grid {
         })
     }
 
-    /// Checks a grid that was read from somewhere.
+    /// Checks a grid that was read from a file.
     ///
     /// # Errors
-    /// When its world is none that [`Grid::new`] makes, its margin leaves no map, its window is empty or not inside the world, its sea
-    /// level is outside the accepted elevations, one side is looped and the opposite one is not, or fewer cells than
-    /// [`Topology::FEWEST`] are looped.
+    /// Returns an error if [`Grid::new`] would not make its world, if its margin leaves no map, if its window is empty
+    /// or not inside the world, if its sea level is outside the accepted elevations, if one side is looped and the
+    /// opposite one is not, or if fewer cells than [`Topology::FEWEST`] are looped.
     pub fn check(&self) -> Result<()> {
         Self::new(self.world, self.cell)?;
         check_edges("edges", self.edges)?;
@@ -227,6 +234,7 @@ impl Grid {
                 let allowed = format!("{} and more where they are looped", Topology::FEWEST);
                 return Err(Error::value(line, self.world[axis], allowed));
             }
+            // A window of a whole looped axis may begin anywhere; any other window must end inside the world.
             let last = if self.is_looped(axis) && size == world { world - 1 } else { world - size };
             if size < 1 || size > world || !(0..=last).contains(&first) {
                 let allowed = format!("a part of 0 to {world}");
@@ -236,17 +244,17 @@ impl Grid {
         self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))
     }
 
-    /// Number of rows of this window.
+    /// Returns the number of rows of this window.
     pub fn rows(&self) -> usize {
         self.size[0]
     }
 
-    /// Number of columns of this window.
+    /// Returns the number of columns of this window.
     pub fn cols(&self) -> usize {
         self.size[1]
     }
 
-    /// Number of cells of this window.
+    /// Returns the number of cells of this window.
     pub fn len(&self) -> usize {
         self.size[0] * self.size[1]
     }
@@ -256,28 +264,28 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Area of a cell in m².
+    /// Returns the area of a cell in m².
     pub fn cell_area(&self) -> f64 {
         self.cell * self.cell
     }
 
-    /// Size of the whole world.
+    /// Returns the size of the whole world in metres.
     pub fn extent(&self) -> Extent {
         Extent { width: self.world[1] as f64 * self.cell, height: self.world[0] as f64 * self.cell }
     }
 
-    /// The north-western corner of the world. Neither coordinate is above zero.
+    /// Returns the north-western corner of the world in world metres. Neither coordinate is above zero.
     pub fn corner(&self) -> Point {
         Point { x: self.first[1] as f64 * self.cell, y: self.first[0] as f64 * self.cell }
     }
 
-    /// Size of the map, which is the world without its margin.
+    /// Returns the size of the map, which is the world without its margin, in metres.
     pub fn map_extent(&self) -> Extent {
         let [height, width] = [0, 1].map(|axis| (self.world[axis] as i64 + 2 * self.first[axis]) as f64 * self.cell);
         Extent { width, height }
     }
 
-    /// The map's cells in this window; `None` where the window does not hold all of them.
+    /// Returns the map's cells in this window; `None` if the window does not contain all of them.
     pub fn map_window(&self) -> Option<CellRect> {
         let start = self.origin.map(|origin| usize::try_from(-origin).ok());
         let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
@@ -286,21 +294,21 @@ impl Grid {
         holds.then_some(CellRect::new([top, left], [rows, cols]))
     }
 
-    /// The position at these shares of the world's width and height, 0 to 1 from the west and from the north.
+    /// Returns the position at these shares of the world's width and height, 0 to 1 from the west and from the north.
     pub fn point_at_shares(&self, shares: Point) -> Point {
         let (extent, corner) = (self.extent(), self.corner());
         Point { x: shares.x * extent.width + corner.x, y: shares.y * extent.height + corner.y }
     }
 
-    /// From where to where the world reaches along an axis (0 is north–south), in words.
+    /// Describes the range of the world along an axis (0 is north–south) in words, for messages.
     pub fn span(&self, axis: usize) -> String {
         let from = self.corner().along(axis);
         let side = ["height", "width"][axis];
         format!("{from} to {} m (the world's {side})", from + self.extent().along(axis))
     }
 
-    /// The axis (0 is north–south) along which a position is outside the world, whose far sides belong to it; `None`
-    /// inside.
+    /// Returns the axis (0 is north–south) along which a position is outside the world; `None` if it is inside. The
+    /// eastern and southern sides belong to the world.
     pub fn outside(&self, point: Point) -> Option<usize> {
         let (extent, corner) = (self.extent(), self.corner());
         (0..2).find(|axis| {
@@ -309,13 +317,14 @@ impl Grid {
         })
     }
 
-    /// Whether rows (axis 0) or columns (1) of the world are looped.
+    /// Returns true if the rows (axis 0) or columns (1) of the world are looped.
     #[inline]
     pub fn is_looped(&self, axis: usize) -> bool {
         self.edges[axis] == Edge::Looped
     }
 
-    /// Which of this window's cells lie beside which: looped where the world is and the window holds all of it.
+    /// Returns the topology of this window: an axis is looped if it is looped in the world and the window contains all
+    /// of it.
     pub fn topology(&self) -> Topology {
         Topology {
             size: self.size,
@@ -323,49 +332,49 @@ impl Grid {
         }
     }
 
-    /// The world's row (axis 0) or column (1) of this window's row or column `at`.
+    /// Returns the world row (axis 0) or column (1) of this window's row or column `at`.
     #[inline]
     fn world_line(&self, axis: usize, at: usize) -> i64 {
         let line = self.origin[axis] + at as i64;
         let world = self.world[axis] as i64;
-        // A window of a looped axis may begin anywhere.
+        // A window of a looped axis may begin anywhere, and therefore cross the seam.
         if line >= world && self.is_looped(axis) { line - world } else { line }
     }
 
-    /// World metres, southward, of the centre of this window's row `i`.
+    /// Returns the world metres, southward, of the centre of this window's row `i`.
     pub fn y(&self, i: usize) -> f64 {
         (self.world_line(0, i) as f64 + 0.5) * self.cell
     }
 
-    /// World metres, eastward, of the centre of this window's column `j`.
+    /// Returns the world metres, eastward, of the centre of this window's column `j`.
     pub fn x(&self, j: usize) -> f64 {
         (self.world_line(1, j) as f64 + 0.5) * self.cell
     }
 
-    /// The centre of cell (i, j) of this window.
+    /// Returns the centre of cell (i, j) of this window in world metres.
     pub fn center(&self, i: usize, j: usize) -> Point {
         Point { x: self.x(j), y: self.y(i) }
     }
 
-    /// The world cell of cell (i, j) of this window.
+    /// Returns the world cell of cell (i, j) of this window.
     #[inline]
     pub fn world_cell(&self, i: usize, j: usize) -> Cell<i64> {
         Cell { row: self.world_line(0, i), col: self.world_line(1, j) }
     }
 
-    /// Rows and columns from the world's own first cell to this window's.
+    /// Returns the rows and columns from the world's own first cell to this window's first cell.
     pub fn in_world(&self) -> Cell {
         let cell = self.world_cell(0, 0);
         Cell::from_axes(|axis| cell[axis].saturating_sub(self.first[axis]).max(0) as usize)
     }
 
-    /// The same land as a map that ends at its sides: what was looped is open. For lines and pictures, which end there.
+    /// Returns the same grid with open instead of looped edges, for lines and pictures, which end at the sides.
     #[must_use]
     pub fn unrolled(&self) -> Self {
         Self { edges: self.edges.map(|edge| if edge == Edge::Looped { Edge::Open } else { edge }), ..self.clone() }
     }
 
-    /// The cell of this window that a world cell is; `None` where it is outside.
+    /// Returns the cell of this window that corresponds to a world cell; `None` if it is outside.
     #[inline]
     pub fn local(&self, cell: impl Into<Cell<i64>>) -> Option<Cell> {
         let Cell { row, col } = cell.into();
@@ -376,7 +385,7 @@ impl Grid {
         Some(Cell { row: local(row, 0)?, col: local(col, 1)? })
     }
 
-    /// The same world through a smaller window, counted from this one's first cell.
+    /// Returns the grid of a smaller window of the same world. `window` is relative to this window's first cell.
     pub fn window(&self, window: CellRect) -> Self {
         Self {
             size: window.size(),

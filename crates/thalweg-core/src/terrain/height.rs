@@ -1,4 +1,4 @@
-//! [`Height`]: metres in fixed point, so that ground is never lost or gained by rounding.
+//! [`Height`]: metres in fixed point, so that no mass is lost or gained by rounding.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use crate::{Error, Result};
 
 /// An elevation, or a thickness, in units of 1/65 536 m.
 ///
-/// Sums and differences are exact, so mass closes to the unit and no order of summation shows. Accepted elevations
-/// are ±16 000 m: a difference of two then always fits.
+/// Sums and differences are exact: mass is conserved to the unit, and the result does not depend on the order of
+/// summation. Accepted elevations are ±16 000 m, so that the difference of two always fits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]
 pub struct Height(pub i32);
 
-/// Stands in place of a number of units where there is no height: lower than any.
+/// The number of units that stands for "no height": lower than any accepted height.
 pub const NO_HEIGHT: i32 = i32::MIN;
 
-/// Units in a metre.
+/// The number of units in a metre.
 pub const UNITS: f64 = 65_536.0;
 
-/// Units in a metre, as the `f32` of inner loops.
+/// The number of units in a metre, as `f32` for inner loops.
 pub const UNITS_F32: f32 = 65_536.0;
 
 impl Height {
-    /// 0 m: as an elevation the datum, as a thickness nothing.
+    /// 0 m: the datum as an elevation, no material as a thickness.
     pub const ZERO: Self = Self(0);
-    /// The lowest elevation accepted: −16 000 m.
+    /// The lowest accepted elevation: −16 000 m.
     pub const MIN: Self = Self(-16_000 * 65_536);
-    /// The highest elevation accepted: 16 000 m.
+    /// The highest accepted elevation: 16 000 m.
     pub const MAX: Self = Self(16_000 * 65_536);
 
-    /// From metres, rounded to the nearest unit (halves away from zero).
+    /// Converts from metres, rounded to the nearest unit (halves away from zero).
     ///
     /// # Errors
-    /// When `metres` is not finite or outside ±16 000 m.
+    /// Returns an error if `metres` is not finite or outside ±16 000 m.
     pub fn from_metres(metres: f64) -> Result<Self> {
         if metres.is_finite() && metres.abs() <= Self::MAX.metres() {
             Ok(Self((metres * UNITS).round() as i32))
@@ -44,24 +44,24 @@ impl Height {
         }
     }
 
-    /// From metres, rounded to the nearest unit and held within the accepted elevations; NaN gives zero.
+    /// Converts from metres, rounded to the nearest unit and clamped to the accepted elevations; NaN becomes zero.
     pub fn saturating(metres: f64) -> Self {
         Self((metres * UNITS).round() as i32).clamped()
     }
 
-    /// In metres; exact.
+    /// Returns the height in metres, exactly.
     #[inline]
     pub fn metres(self) -> f64 {
         f64::from(self.0) / UNITS
     }
 
-    /// In metres, to `f32`'s precision.
+    /// Returns the height in metres, in the precision of `f32`.
     #[inline]
     pub fn metres_f32(self) -> f32 {
         self.metres() as f32
     }
 
-    /// The same, held within the accepted elevations.
+    /// Clamps the height to the accepted elevations.
     pub fn clamped(self) -> Self {
         Self(self.0.clamp(Self::MIN.0, Self::MAX.0))
     }
@@ -79,11 +79,12 @@ impl fmt::Display for Height {
     }
 }
 
-/// Parts to the whole in the weights of [`split`].
+/// The sum of the weights of [`split`].
 pub const SPLIT_PARTS: i32 = 1 << 15;
 
-/// Splits `amount` ≥ 0 units by cumulated `weights` (rising, in parts of [`SPLIT_PARTS`], the last one the whole): each part
-/// is the rounded-down running total less the one before, so no part is negative and they sum to `amount` exactly.
+/// Splits `amount` ≥ 0 units by cumulative `weights` (ascending, in parts of [`SPLIT_PARTS`], the last weight is the
+/// whole). Each part is the rounded-down running total less the previous one, so that no part is negative and the parts
+/// sum to `amount` exactly.
 pub fn split<const N: usize>(amount: i32, weights: &[i32; N]) -> [i32; N] {
     let mut before = 0;
     weights.map(|weight| {
@@ -110,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_thousandth_of_a_unit_interval_survives() {
-        // The first reference document's finding, on our storage: 1.0 − 0.001 must not come back as 254/255.
+        // A finding of the first reference document, applied to this storage: 1.0 − 0.001 must not come back as
+        // 254/255.
         let one = Height::from_metres(1.0).unwrap();
         let step = Height::from_metres(0.001).unwrap();
         let back = Height(one.0 - step.0).metres();

@@ -1,4 +1,4 @@
-//! [`Layer`]: values by cell under a name, and how such a name is declared.
+//! [`Layer`]: named values by cell, and the declaration of such layers.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,73 +11,77 @@ pub enum Cells {
     Height(Field<Height>),
     /// Real numbers, in the layer's unit.
     Float(Field<f32>),
-    /// Whole numbers from 0: counts, or numbers of kinds.
+    /// Whole numbers from 0: counts, or numbers of categories.
     Count(Field<u32>),
 }
 
-/// What a layer's cells are.
+/// The type of a layer's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CellType {
     /// [`Height`]: metres in fixed point.
     Height,
     /// `f32`: real numbers in the layer's unit.
     Float,
-    /// `u32`: counts, or numbers of kinds.
+    /// `u32`: counts, or numbers of categories.
     Count,
 }
 
-/// What becomes of a layer on cells of half the width.
+/// How a layer is refined to cells of half the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finer {
-    /// Each part of a cell has what the cell has.
+    /// Each of the four finer cells has the value of the coarse cell.
     Same,
-    /// Smooth between cells; a cell's four parts sum to four times its own value, and none is under zero.
+    /// Interpolated smoothly between cells. The four finer cells sum to four times the coarse cell's value, and none is
+    /// negative.
     Smooth,
-    /// Smooth as above, and as level over the finer ground as it can lie: a depth of water, in heights.
+    /// Smooth as above, with the water surface as level over the finer ground as possible: for depths of water, in
+    /// heights.
     Level,
-    /// Half of it: what passes through a cell, for two cells lie side by side where one lay.
+    /// Half the value, for quantities that pass through a cell: two finer cells are next to each other where one coarse
+    /// cell was.
     Halved,
 }
 
-/// What becomes of a layer on a coarser copy of the terrain, a block of cells to one.
+/// How a layer is reduced to a coarser copy of the terrain, where a block of cells becomes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coarser {
-    /// The mean of real numbers.
+    /// The mean, of real numbers.
     Mean,
-    /// The greatest of the real numbers in the block and a block's width round it.
+    /// The greatest of the real numbers in the block and within a block's width around it.
     Most,
-    /// It starts empty there. What is laid on it comes back: heights with their sum kept, counts to each cell of the block.
+    /// Empty on the coarser cells. What is deposited there is carried back to the finer cells: heights with their sum
+    /// conserved, counts to each cell of the block.
     Empty,
 }
 
-/// In which colours a layer is drawn.
+/// The colours in which a layer is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hue {
-    /// Those of any value, on an even scale.
+    /// The colours for any value, on a linear scale.
     Plain,
-    /// Of what passes, by powers of ten: water, droplets.
+    /// The colours for quantities that pass through a cell, by powers of ten: water, droplets.
     Passing,
-    /// Of what is wet.
+    /// The colours for water and wetness.
     Wet,
-    /// As [`Hue::Wet`], for a share from 0 to 1, whose scale ends there.
+    /// The colours of [`Hue::Wet`] for a share from 0 to 1, with a scale that ends at 1.
     WetShare,
-    /// Of what is loose.
+    /// The colours for sediment.
     Loose,
 }
 
-/// Which part of a vector a layer is. The first eastward and the first southward part among a model's layers are one
-/// vector, the second ones another, and so on.
+/// The component of a vector that a layer is. The first eastward and the first southward component among a model's
+/// layers form one vector, the second ones another, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPart {
-    /// None: it has no direction.
+    /// No component: the layer has no direction.
     None,
-    /// The eastward part.
+    /// The eastward component.
     East,
-    /// The southward part.
+    /// The southward component.
     South,
 }
 
-/// Which overlays show a layer.
+/// The overlays that show a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerOverlay {
     /// An overlay under the layer's own name, in the colours of its [`Hue`].
@@ -86,7 +90,7 @@ pub enum LayerOverlay {
     Dedicated,
 }
 
-/// Which functions read a layer back from a world's folder. Every layer of a world is written there.
+/// The functions that read a layer back from a world's folder. Every layer of a world is written there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBack {
     /// None: other programs use the file.
@@ -97,7 +101,7 @@ pub enum ReadBack {
     Always,
 }
 
-/// Which mass balance counts the values of a layer.
+/// The mass balance that counts the values of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mass {
     /// None.
@@ -119,8 +123,8 @@ pub enum Lifetime {
     Stage,
 }
 
-/// The declaration of a layer. Code that treats some layers differently from others asks for what is declared here, and
-/// keeps no list of layers.
+/// The declaration of a layer. Code that treats some layers differently from others reads this declaration, and keeps
+/// no list of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerSpec {
     /// Identifies the layer: the key in [`Terrain::layers`](crate::terrain::Terrain::layers), and the stem of its
@@ -128,33 +132,33 @@ pub struct LayerSpec {
     pub name: &'static str,
     /// Its unit; `1` for pure numbers.
     pub unit: &'static str,
-    /// What a cell's value says.
+    /// The meaning of a cell's value.
     pub meaning: &'static str,
-    /// Its cells' type.
+    /// The type of its cells.
     pub cells: CellType,
     /// How the library treats it.
     pub traits: LayerTraits,
 }
 
-/// How the library treats a layer: the part of its declaration that a [`Layer`] in a terrain keeps.
+/// How the library treats a layer: the part of its declaration that a [`Layer`] in a terrain contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LayerTraits {
-    /// What it becomes on finer cells.
+    /// How it is refined to finer cells.
     pub finer: Finer,
-    /// What it becomes on coarser cells.
+    /// How it is reduced to coarser cells.
     pub coarser: Coarser,
-    /// In which colours it is drawn.
+    /// The colours in which it is drawn.
     pub hue: Hue,
-    /// Which part of a vector it is.
+    /// The component of a vector that it is.
     pub part: VectorPart,
-    /// Which overlays show it.
+    /// The overlays that show it.
     pub overlay: LayerOverlay,
-    /// Which functions read it back from a world's folder.
+    /// The functions that read it back from a world's folder.
     pub in_world_folder: ReadBack,
-    /// Which mass balance counts its values.
+    /// The mass balance that counts its values.
     pub mass: Mass,
-    /// Whether its values follow from where water stands or flows. A change of the ground makes them wrong, so a sketch
+    /// True if its values follow from where water stands or flows. A change of the ground invalidates them, so a sketch
     /// does not change the ground after the last stage that writes such a layer.
     pub follows_water: bool,
     /// How long it stays in a terrain.
@@ -189,17 +193,17 @@ impl LayerSpec {
         Self { name, unit, meaning, cells, traits }
     }
 
-    /// A layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
+    /// Declares a layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
     pub const fn heights(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         Self::new([name, unit, meaning], CellType::Height, Finer::Smooth, Coarser::Empty)
     }
 
-    /// A layer of real numbers: the same on finer cells, their mean on coarser ones.
+    /// Declares a layer of real numbers: the same on finer cells, their mean on coarser ones.
     pub const fn floats(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         Self::new([name, unit, meaning], CellType::Float, Finer::Same, Coarser::Mean)
     }
 
-    /// A layer of counts: the same on finer cells, empty on coarser ones.
+    /// Declares a layer of counts: the same on finer cells, empty on coarser ones.
     pub const fn counts(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         Self::new([name, unit, meaning], CellType::Count, Finer::Same, Coarser::Empty)
     }
@@ -223,14 +227,14 @@ impl LayerSpec {
         lifetime: Lifetime;
     }
 
-    /// The same layer, whose values follow from where water stands or flows.
+    /// Returns the same declaration, with values that follow from where water stands or flows.
     #[must_use]
     pub const fn following_water(mut self) -> Self {
         self.traits.follows_water = true;
         self
     }
 
-    /// The declaration of a layer that nobody declared: without name, unit and meaning.
+    /// Returns a declaration for a layer that was not declared: without name, unit and meaning.
     pub const fn undeclared(cells: CellType) -> Self {
         match cells {
             CellType::Height => Self::heights("", "", ""),
@@ -243,23 +247,23 @@ impl LayerSpec {
 /// A named layer of a terrain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// Unit of the values, as of [`LayerSpec::unit`].
+    /// The unit of the values, as in [`LayerSpec::unit`].
     pub unit: String,
-    /// What a value says.
+    /// The meaning of a value.
     pub meaning: String,
-    /// How the library treats it, as its declaration says.
+    /// How the library treats it, as declared.
     pub traits: LayerTraits,
-    /// The values, one a cell of the terrain.
+    /// The values, one per cell of the terrain.
     pub cells: Cells,
 }
 
 impl Layer {
-    /// A layer as it is declared, with these values.
+    /// Makes a layer from its declaration and its values.
     pub fn new(spec: &LayerSpec, cells: Cells) -> Self {
         Self { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), traits: spec.traits, cells }
     }
 
-    /// The same layer with other values, for a terrain of another size.
+    /// Returns the same layer with other values, for a terrain of another size.
     #[must_use]
     pub fn with_cells(&self, cells: Cells) -> Self {
         Self { unit: self.unit.clone(), meaning: self.meaning.clone(), traits: self.traits, cells }
@@ -267,7 +271,7 @@ impl Layer {
 }
 
 impl Cells {
-    /// Zeros of the given type, `size` rows and columns.
+    /// Makes zeros of the given type, `size` rows and columns.
     pub fn zeros(cells: CellType, size: Size) -> Self {
         match cells {
             CellType::Height => Self::Height(Field::new(size, Height::ZERO)),
@@ -276,7 +280,7 @@ impl Cells {
         }
     }
 
-    /// Their type.
+    /// Returns the type of the cells.
     pub fn cell_type(&self) -> CellType {
         match self {
             Self::Height(_) => CellType::Height,
@@ -285,17 +289,17 @@ impl Cells {
         }
     }
 
-    /// The real numbers; `None` of another type.
+    /// Returns the real numbers; `None` if the cells have another type.
     pub fn float(&self) -> Option<&Field<f32>> {
         if let Self::Float(field) = self { Some(field) } else { None }
     }
 
-    /// The heights or thicknesses; `None` of another type.
+    /// Returns the heights or thicknesses; `None` if the cells have another type.
     pub fn heights(&self) -> Option<&Field<Height>> {
         if let Self::Height(field) = self { Some(field) } else { None }
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn size(&self) -> Size {
         match self {
             Self::Height(f) => f.size(),
@@ -304,7 +308,7 @@ impl Cells {
         }
     }
 
-    /// As real numbers (heights in metres).
+    /// Converts the values to real numbers (heights to metres).
     pub fn to_float(&self) -> Field<f32> {
         match self {
             Self::Height(f) => f.map(|h| h.metres_f32()),
@@ -313,7 +317,7 @@ impl Cells {
         }
     }
 
-    /// The cells of `window`, which lies inside, copied.
+    /// Copies the cells of `window`, which must be inside.
     pub fn window(&self, window: CellRect) -> Self {
         match self {
             Self::Height(f) => Self::Height(f.window(window)),
@@ -322,7 +326,8 @@ impl Cells {
         }
     }
 
-    /// Writes window `from` of `part` here from cell `to` on, where it must fit in; does nothing if the types differ.
+    /// Copies the cells `from` of `part` here, the first of them to the cell `to`; they must fit. Does nothing if the
+    /// types differ.
     pub fn paste(&mut self, part: &Self, from: CellRect, to: Cell) {
         match (self, part) {
             (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),

@@ -1,4 +1,4 @@
-//! [`Terrain`]: the ground, and everything known about it, by cell (layers) and by thing (tables).
+//! [`Terrain`]: the elevation of the ground, layers of values by cell, and tables of items.
 
 pub mod bytes;
 mod cell;
@@ -35,18 +35,18 @@ use crate::terrain::bytes::Values;
 use crate::terrain::height::UNITS;
 use crate::{Error, Field, Grid, Height, Result};
 
-/// A terrain: the elevation of the ground, and whatever else is known.
+/// A terrain: the elevation of the ground, and all other data about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terrain {
-    /// Where its cells lie.
+    /// The geometry of its cells.
     pub grid: Grid,
-    /// Elevation of the surface, of the grid's size.
+    /// The elevation of the surface, of the grid's size.
     pub ground: Field<Height>,
-    /// Thickness of the loose upper part (sediment, soil) of the ground, of the grid's size; bedrock is ground − loose.
-    /// `None` while no model has asked for the distinction: all is bedrock then.
+    /// The thickness of the sediment or soil that is the upper part of the ground, of the grid's size; the bedrock
+    /// elevation is ground − loose. `None` until a model needs the distinction: all ground is bedrock then.
     pub loose: Option<Field<Height>>,
-    /// True where the input had no data: outside of every model, kept as it was; of the grid's size. `None` when there is data
-    /// everywhere.
+    /// True where the input had no data, of the grid's size. Such cells are excluded from all models and keep their
+    /// elevation. `None` if there is data everywhere.
     pub nodata: Option<Field<bool>>,
     /// Further layers by name, each of the grid's size.
     pub layers: BTreeMap<String, Layer>,
@@ -181,16 +181,16 @@ declare_layers! {
 }
 
 impl Terrain {
-    /// Flat ground at 0 m.
+    /// Makes flat ground at 0 m.
     pub fn new(grid: Grid) -> Self {
         let ground = Field::new(grid.size, Height::ZERO);
         Self { grid, ground, loose: None, nodata: None, layers: BTreeMap::new(), tables: BTreeMap::new() }
     }
 
-    /// A terrain over given ground.
+    /// Makes a terrain from the given ground.
     ///
     /// # Errors
-    /// When the ground is not of the grid's size.
+    /// Returns an error if the ground is not of the grid's size.
     pub fn from_ground(grid: Grid, ground: Field<Height>) -> Result<Self> {
         if ground.size() != grid.size {
             let [rows, cols] = ground.size();
@@ -200,11 +200,12 @@ impl Terrain {
         Ok(Self { ground, ..Self::new(grid) })
     }
 
-    /// A terrain over ground given in metres, one number a cell, row by row from the north-west. Where a number is NaN there is no data;
-    /// such cells stand at 0 m.
+    /// Makes a terrain from ground in metres, one number per cell, row by row from the north-western corner. NaN marks
+    /// cells without data; their ground is 0 m.
     ///
     /// # Errors
-    /// When there are not as many numbers as cells, when one is infinite or outside ±16 000 m, when all are NaN.
+    /// Returns an error if there are not as many numbers as cells, if one is infinite or outside ±16 000 m, or if all
+    /// are NaN.
     pub fn from_metres(grid: Grid, metres: &[f32]) -> Result<Self> {
         if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
             let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
@@ -222,14 +223,14 @@ impl Terrain {
         Ok(Self { nodata, ..Self::from_ground(grid.clone(), Field::from_vec(grid.size, ground)?)? })
     }
 
-    /// A terrain over ground whose rows `row` fills in, in metres; NaN is no data. It is given a row's number, from 0 at the north, and
-    /// that row's cells, west to east; rows are asked for side by side, and again to name a wrong number. Cells without data
-    /// stand at the lowest height, as in a file.
+    /// Makes a terrain from ground whose rows are filled in by `row`, in metres; NaN marks cells without data. `row`
+    /// receives the row's index, from 0 in the north, and that row's cells, west to east. It is called in parallel, and
+    /// again to name an invalid number. Cells without data get the lowest height of the terrain, as on loading a file.
     ///
     /// # Errors
-    /// When a number is infinite or outside ±16 000 m, by its cell; when all are NaN.
+    /// Returns an error that names the cell if a number is infinite or outside ±16 000 m, or an error if all are NaN.
     pub fn from_rows(grid: Grid, row: impl Fn(usize, &mut [f64]) + Sync) -> Result<Self> {
-        /// No height: it stands for NaN.
+        /// Stands for NaN: no accepted height has this value.
         const NONE: Height = Height(i32::MIN);
         let mut ground = Field::new(grid.size, Height::ZERO);
         let rows = ground.par_rows_mut().map_init(Vec::new, |metres, (i, ground)| {
@@ -238,7 +239,8 @@ impl Terrain {
             row(i, metres);
             let mut all = [true, true];
             for (height, metres) in ground.iter_mut().zip(&*metres) {
-                // Halves away from zero, as `Height::from_metres` has it: f64::round is a call on common machines.
+                // Rounds halves away from zero, as `Height::from_metres` does. `f64::round` is avoided because it is a
+                // function call on common machines.
                 let units = metres * UNITS;
                 let whole = units as i32;
                 let rest = units - f64::from(whole);
@@ -250,6 +252,7 @@ impl Terrain {
             all
         });
         let [fit, known] = rows.reduce(|| [true, true], |a, b| [a[0] & b[0], a[1] & b[1]]);
+        // The parallel pass only detects an invalid number; the rows are computed again to find its cell.
         if !fit {
             let mut metres = vec![0.0; grid.cols()];
             for i in 0..grid.rows() {
@@ -273,22 +276,22 @@ impl Terrain {
         Ok(Self { nodata, ..Self::from_ground(grid, ground)? })
     }
 
-    /// The ground in metres; cells without data have some height too.
+    /// Returns the ground in metres; cells without data have a height too.
     pub fn metres(&self) -> Field<f32> {
         self.ground.map(|h| h.metres_f32())
     }
 
-    /// Whether the cell at row `i` and column `j` has no data.
+    /// Returns true if the cell at row `i` and column `j` has no data.
     pub fn is_nodata(&self, i: usize, j: usize) -> bool {
         self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
     }
 
-    /// Number of cells without data.
+    /// Returns the number of cells without data.
     pub fn nodata_count(&self) -> usize {
         self.nodata.as_ref().map_or(0, |mask| mask.as_slice().iter().filter(|m| **m).count())
     }
 
-    /// Lowest and highest elevation where there is data; `None` if there is none.
+    /// Returns the lowest and the highest elevation of the cells with data; `None` if there are none.
     pub fn range(&self) -> Option<[Height; 2]> {
         let valid = |k: &usize| self.nodata.as_ref().is_none_or(|m| !m[*k]);
         let cells = self.ground.as_slice();
@@ -299,8 +302,8 @@ impl Terrain {
     }
 
     /// Sums the solid in the terrain, in units of height (1/65 536 m) × cells: the ground, the layers of
-    /// [`Mass::Solid`], and the particles in tables. With the exported, added and rounded amounts of the budget it
-    /// never changes.
+    /// [`Mass::Solid`], and what the particles in tables carry. The sum changes only by the exported, added and rounded
+    /// amounts of the mass balance.
     pub fn solid(&self) -> i128 {
         let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
         let suspended = self.counted_as(Mass::Solid).filter_map(Cells::heights).map(total).sum::<i128>();
@@ -313,10 +316,11 @@ impl Terrain {
         self.layers.values().filter(move |layer| layer.traits.mass == mass).map(|layer| &layer.cells)
     }
 
-    /// Inserts layer `spec` with the given cells, in place of one of its name; [`LOOSE`] becomes [`Terrain::loose`].
+    /// Inserts the layer `spec` with the given cells and replaces a layer of the same name; [`LOOSE`] becomes
+    /// [`Terrain::loose`].
     ///
     /// # Errors
-    /// When the cells are not of the grid's size or of the declared type.
+    /// Returns an error if the cells are not of the grid's size or of the declared type.
     pub fn insert(&mut self, spec: &LayerSpec, cells: Cells) -> Result<()> {
         if cells.size() != self.grid.size {
             let [rows, cols] = cells.size();
@@ -342,21 +346,22 @@ impl Terrain {
         Ok(())
     }
 
-    /// The cells of a float layer; `None` where no layer has its name, or one of another type.
+    /// Returns the cells of a float layer; `None` if there is no layer of this name, or if it has another type.
     pub fn float(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
         self.layers.get(spec.name)?.cells.float()
     }
 
-    /// The cells of a layer of heights or thicknesses; `None` where no layer has its name, or one of another type. Ground and loose
-    /// ground are fields, not layers.
+    /// Returns the cells of a layer of heights or thicknesses; `None` if there is no layer of this name, or if it has
+    /// another type. The ground and the sediment thickness are fields, not layers.
     pub fn heights(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
         self.layers.get(spec.name)?.cells.heights()
     }
 
-    /// Refuses a layer of depths (real numbers, in metres) of which one is under 0 or no finite number. One that is not there passes.
+    /// Rejects a layer of depths (real numbers, in metres) with a value that is negative or not finite. An absent layer
+    /// passes.
     ///
     /// # Errors
-    /// When one is, naming the cell.
+    /// Returns an error that names the first such cell.
     pub fn check_depths(&self, spec: &LayerSpec) -> Result<()> {
         let Some(depths) = self.float(spec).map(Field::as_slice) else { return Ok(()) };
         let wrong = depths.iter().position(|depth| !(0.0..=f32::MAX).contains(depth));
@@ -372,12 +377,12 @@ impl Terrain {
             Cells::Height(field) => field.as_slice().iter().map(|h| h.metres()).sum(),
             Cells::Count(_) => 0.0,
         };
-        // Beginning at 0: an empty sum is −0.
+        // The fold begins at 0, because `sum` of no items would be −0.
         self.counted_as(Mass::Water).map(metres).fold(0.0, |sum, depth| sum + depth) * self.grid.cell_area()
     }
 
-    /// Takes a layer's cells out; zeros where there are none of its type and size. The layer is put back by [`Terrain::insert`].
-    /// [`Terrain::loose`] is no layer: it stays.
+    /// Removes a layer and returns its cells; returns zeros if there is no layer of its type and size.
+    /// [`Terrain::insert`] puts the layer back. [`Terrain::loose`] is not a layer and stays.
     pub fn take(&mut self, spec: &LayerSpec) -> Cells {
         self.layers
             .remove(spec.name)
@@ -386,8 +391,8 @@ impl Terrain {
             .unwrap_or_else(|| Cells::zeros(spec.cells, self.grid.size))
     }
 
-    /// Fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer by its name, `ground`, `loose` and `nodata` included, and of each
-    /// table as `table:` and its name.
+    /// Returns the fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer by its name, including `ground`,
+    /// `loose` and `nodata`, and of each table as `table:` and its name.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         let hash = |parts: &mut dyn Iterator<Item = Values<'_>>| {
             let mut hash = Xxh3::new();
@@ -417,8 +422,8 @@ impl Terrain {
         all
     }
 
-    /// The part of the terrain inside `window`, which lies within the grid's own, tables cut to the things whose `row` and `column` lie in
-    /// it.
+    /// Returns the part of the terrain inside `window`, which must be inside the grid's own window. Tables are reduced
+    /// to the items whose `row` and `column` are in it.
     pub fn window(&self, window: CellRect) -> Self {
         let grid = self.grid.window(window);
         let layers =

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A position in world metres: `x` grows eastward, `y` southward.
 ///
-/// Positions in cells, such as those of a drawn river, are `Cell<f64>`.
+/// Positions in cells, for example those of a river line, are `Cell<f64>`.
 ///
 /// # Examples
 /// ```
@@ -26,19 +26,20 @@ pub struct Point {
 }
 
 impl Point {
-    /// The position `x` metres eastward and `y` metres southward.
+    /// Makes the position `x` metres eastward and `y` metres southward.
     #[inline]
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
-    /// The coordinate along an axis of a raster: `y` for axis 0, which runs along the rows southward, `x` for axis 1.
+    /// Returns the coordinate along an axis of a raster: `y` for axis 0, which runs along the rows southward, `x` for
+    /// axis 1.
     #[inline]
     pub fn along(self, axis: usize) -> f64 {
         if axis == 0 { self.y } else { self.x }
     }
 
-    /// The distance to another position in metres.
+    /// Returns the distance to another position in metres.
     #[inline]
     pub fn distance(self, other: Self) -> f64 {
         let (dx, dy) = (other.x - self.x, other.y - self.y);
@@ -47,7 +48,7 @@ impl Point {
 }
 
 impl From<[f64; 2]> for Point {
-    /// From `x` and `y`, in this order, as recipes write a place.
+    /// Converts `x` and `y`, in this order, as recipes write a position.
     #[inline]
     fn from([x, y]: [f64; 2]) -> Self {
         Self { x, y }
@@ -55,7 +56,7 @@ impl From<[f64; 2]> for Point {
 }
 
 impl From<Point> for [f64; 2] {
-    /// `x` and `y`, in this order.
+    /// Converts to `x` and `y`, in this order.
     #[inline]
     fn from(point: Point) -> Self {
         [point.x, point.y]
@@ -76,7 +77,7 @@ pub struct MapPoint {
 }
 
 impl MapPoint {
-    /// The position with the easting `x` and the northing `y`.
+    /// Makes the position with the easting `x` and the northing `y`.
     #[inline]
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
@@ -84,7 +85,7 @@ impl MapPoint {
 }
 
 impl From<[f64; 2]> for MapPoint {
-    /// From `x` and `y`, in this order, as GeoJSON writes a position.
+    /// Converts `x` and `y`, in this order, as GeoJSON writes a position.
     #[inline]
     fn from([x, y]: [f64; 2]) -> Self {
         Self { x, y }
@@ -92,37 +93,37 @@ impl From<[f64; 2]> for MapPoint {
 }
 
 impl From<MapPoint> for [f64; 2] {
-    /// `x` and `y`, in this order.
+    /// Converts to `x` and `y`, in this order.
     #[inline]
     fn from(point: MapPoint) -> Self {
         [point.x, point.y]
     }
 }
 
-/// Width (west–east) and height (north–south) of a region in metres.
+/// The width (west–east) and height (north–south) of a region in metres.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Extent {
-    /// Width, west–east.
+    /// The width, west–east, in metres.
     pub width: f64,
-    /// Height, north–south.
+    /// The height, north–south, in metres.
     pub height: f64,
 }
 
 impl Extent {
-    /// The size along an axis of a raster: the height for axis 0, which runs along the rows southward, the width for
-    /// axis 1.
+    /// Returns the size along an axis of a raster: the height for axis 0, which runs along the rows southward, the
+    /// width for axis 1.
     #[inline]
     pub fn along(self, axis: usize) -> f64 {
         if axis == 0 { self.height } else { self.width }
     }
 
-    /// The longer of width and height.
+    /// Returns the greater of width and height.
     #[inline]
     pub fn longer(self) -> f64 {
         self.width.max(self.height)
     }
 
-    /// The shorter of width and height.
+    /// Returns the smaller of width and height.
     #[inline]
     pub fn shorter(self) -> f64 {
         self.width.min(self.height)
@@ -130,7 +131,7 @@ impl Extent {
 }
 
 impl From<[f64; 2]> for Extent {
-    /// From width and height, in this order, as recipes write them.
+    /// Converts width and height, in this order, as recipes write them.
     #[inline]
     fn from([width, height]: [f64; 2]) -> Self {
         Self { width, height }
@@ -138,7 +139,7 @@ impl From<[f64; 2]> for Extent {
 }
 
 impl From<Extent> for [f64; 2] {
-    /// Width and height, in this order.
+    /// Converts to width and height, in this order.
     #[inline]
     fn from(extent: Extent) -> Self {
         [extent.width, extent.height]

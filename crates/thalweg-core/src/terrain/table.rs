@@ -1,12 +1,12 @@
-//! [`Table`]: things rather than cells, a row each.
+//! [`Table`]: items that are not cells, one per row.
 
 use serde::{Deserialize, Serialize};
 
 use crate::terrain::Cell;
 use crate::{Error, Grid, Result};
 
-/// The column of a table of things that holds the solid which each carries, in units of height (1/65 536 m) × a cell: the law of mass
-/// counts it.
+/// The name of the column with the solid that each item carries, in units of height (1/65 536 m) × a cell. The mass
+/// balance counts it.
 pub const CARRIED: &str = "carried";
 
 /// The values of a table's column.
@@ -18,7 +18,7 @@ pub enum Column {
     Float(Vec<f32>),
 }
 
-/// What a column's values are.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnType {
     /// `i64`: whole numbers.
@@ -28,7 +28,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// Bytes of a value.
+    /// Returns the number of bytes of a value.
     pub fn width(self) -> usize {
         match self {
             Self::Int => size_of::<i64>(),
@@ -38,7 +38,7 @@ impl ColumnType {
 }
 
 impl Column {
-    /// Their type.
+    /// Returns the type of the values.
     pub fn column_type(&self) -> ColumnType {
         match self {
             Self::Int(_) => ColumnType::Int,
@@ -46,7 +46,7 @@ impl Column {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Int(values) => values.len(),
@@ -54,24 +54,25 @@ impl Column {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Things rather than cells: live particles, trees, springs, mouths. Columns of equal length, a row a thing.
+/// A table of items that are not cells: live particles, trees, springs, mouths. Its columns have equal length, and each
+/// row is an item.
 ///
-/// Three column names are understood everywhere: `row` and `column` (world cell of the thing; tiles cut by them) and
-/// `carried` (solid it carries, in units of height times a cell; it counts in the ledger).
+/// Three column names have a meaning everywhere: `row` and `column` (the world cell of the item; used to cut a table to
+/// a tile) and `carried` (the solid that it carries, in units of height × a cell; it counts in the mass balance).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// Name, unit (`1` for pure numbers), and values of each column.
+    /// The name, the unit (`1` for pure numbers), and the values of each column.
     pub columns: Vec<(String, String, Column)>,
 }
 
 impl Table {
-    /// Cells (row, column of the world) as a table with these two columns.
+    /// Makes a table of cells (row, column of the world) with these two columns.
     pub fn at(cells: impl IntoIterator<Item = impl Into<Cell<i64>>>) -> Self {
         let pair = |cell: Cell<i64>| (cell.row, cell.col);
         let (rows, columns): (Vec<i64>, Vec<i64>) = cells.into_iter().map(|cell| pair(cell.into())).unzip();
@@ -79,10 +80,10 @@ impl Table {
         Self { columns: named.map(|(name, values)| (name.into(), "cell".into(), Column::Int(values))).into() }
     }
 
-    /// The same with one more column, as long as the others.
+    /// Returns the same table with one more column, which must be as long as the others.
     ///
     /// # Panics
-    /// When the columns are not of one length.
+    /// Panics if the columns are not of one length.
     #[must_use]
     pub fn with(mut self, name: &str, unit: &str, values: Column) -> Self {
         self.columns.push((name.into(), unit.into(), values));
@@ -90,27 +91,28 @@ impl Table {
         self
     }
 
-    /// Number of rows: those of the first column.
+    /// Returns the number of rows: that of the first column.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |(_, _, column)| column.len())
     }
 
-    /// Whether all columns are of one length.
+    /// Returns true if all columns have the same length.
     pub fn is_even(&self) -> bool {
         self.columns.iter().all(|(_, _, column)| column.len() == self.len())
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The solid that its things carry, each its own, in units of height (1/65 536 m) × a cell; `None` where no column says so.
+    /// Returns the solid that each item carries, in units of height (1/65 536 m) × a cell; `None` if there is no such
+    /// column.
     pub fn carried(&self) -> Option<&[i64]> {
         self.ints(CARRIED)
     }
 
-    /// The values of a column of whole numbers; `None` where there is no such column, or one of real numbers.
+    /// Returns the values of a column of whole numbers; `None` if there is no such column, or if it has real numbers.
     pub fn ints(&self, name: &str) -> Option<&[i64]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
             Column::Int(v) if n == name => Some(v.as_slice()),
@@ -118,7 +120,7 @@ impl Table {
         })
     }
 
-    /// The values of a column of real numbers; `None` where there is no such column, or one of whole numbers.
+    /// Returns the values of a column of real numbers; `None` if there is no such column, or if it has whole numbers.
     pub fn floats(&self, name: &str) -> Option<&[f32]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
             Column::Float(v) if n == name => Some(v.as_slice()),
@@ -126,12 +128,12 @@ impl Table {
         })
     }
 
-    /// Whether its things lie in cells: it has columns `row` and `column` of whole numbers.
+    /// Returns true if its items are in cells: if it has columns `row` and `column` of whole numbers.
     pub fn has_places(&self) -> bool {
         self.ints("row").is_some() && self.ints("column").is_some()
     }
 
-    /// The rows of these numbers, from 0, in the given order.
+    /// Returns the rows with these indices, from 0, in the given order.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter().map(|(name, unit, column)| {
@@ -144,7 +146,7 @@ impl Table {
         Self { columns: columns.collect() }
     }
 
-    /// The same things elsewhere, or with another load: `place(axis, cell)` gives the new row (axis 0)
+    /// Returns the same items at other positions or with other loads: `place(axis, cell)` returns the new row (axis 0)
     /// or column (1), `load(carried)` the new load.
     #[must_use]
     pub fn moved(&self, place: impl Fn(usize, i64) -> i64, load: impl Fn(i64) -> i64) -> Self {
@@ -161,10 +163,11 @@ impl Table {
         moved
     }
 
-    /// Adds the rows of a table with the same columns, in whatever order those stand.
+    /// Appends the rows of a table with the same columns, which may be in another order.
     ///
     /// # Errors
-    /// When the columns differ in name or kind, or those of either table are not of one length. Nothing is changed then.
+    /// Returns an error if the columns differ in name or kind, or if those of either table are not of one length.
+    /// Nothing is changed then.
     pub fn append(&mut self, other: &Self) -> Result<()> {
         let is_even = self.is_even() && other.is_even() && self.columns.len() == other.columns.len();
         let theirs = self.columns.iter().map(|(name, _, mine)| {
@@ -185,7 +188,7 @@ impl Table {
         Ok(())
     }
 
-    /// Its columns, as said in messages.
+    /// Describes the columns for messages.
     fn listed(&self) -> String {
         let columns = self.columns.iter().map(|(name, _, values)| match values {
             Column::Int(values) => format!("{name} ({} whole)", values.len()),
@@ -195,7 +198,7 @@ impl Table {
     }
 }
 
-/// The rows of `table` that lie inside `grid`'s window; all of a table without positions.
+/// Returns the rows of `table` that are inside `grid`'s window; all rows if the table has no positions.
 pub fn within(table: &Table, grid: &Grid) -> Table {
     let (Some(rows), Some(cols)) = (table.ints("row"), table.ints("column")) else {
         return table.clone();

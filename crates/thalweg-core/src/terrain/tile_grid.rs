@@ -8,7 +8,7 @@ use crate::terrain::{Cell, CellRect};
 /// The partition of a grid into square tiles of one size, with smaller tiles in the last row and column. Tiles are
 /// numbered row by row from the north-west.
 ///
-/// A halo is an argument and not a field, because a pass over tiles reads each of its layers with a halo of its own.
+/// The halo is an argument and not a field, because a pass over tiles reads each layer with a halo of its own.
 ///
 /// # Examples
 /// ```
@@ -47,33 +47,33 @@ impl TileGrid {
         Ok(Self { size, tile_size })
     }
 
-    /// Rows and columns of the grid.
+    /// Returns the rows and columns of the grid.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// The side of a tile in cells.
+    /// Returns the side of a tile in cells.
     pub fn tile_size(&self) -> usize {
         self.tile_size
     }
 
-    /// The number of rows and of columns of tiles.
+    /// Returns the numbers of rows and of columns of tiles.
     pub fn shape(&self) -> Size {
         self.size.map(|cells| cells.div_ceil(self.tile_size))
     }
 
-    /// The number of tiles.
+    /// Returns the number of tiles.
     pub fn count(&self) -> usize {
         let [rows, cols] = self.shape();
         rows * cols
     }
 
-    /// The tile's own cells.
+    /// Returns the tile's own cells.
     pub fn window(&self, tile: usize) -> CellRect {
         self.window_with_halo(tile, 0)
     }
 
-    /// The tile's cells and `halo` rows and columns on each side, as far as the grid has them.
+    /// Returns the tile's cells and `halo` rows and columns on each side, clipped to the grid.
     pub fn window_with_halo(&self, tile: usize, halo: usize) -> CellRect {
         let cols = self.shape()[1];
         let at = [tile / cols, tile % cols];
@@ -83,8 +83,8 @@ impl TileGrid {
         CellRect::new(start, size)
     }
 
-    /// The tiles with at least one cell in the tile's [window with that halo](Self::window_with_halo), in the order of
-    /// their numbers. The tile itself is one of them.
+    /// Returns the tiles with at least one cell in the tile's [window with that halo](Self::window_with_halo), in the
+    /// order of their numbers. The tile itself is one of them.
     pub fn tiles_within_halo(&self, tile: usize, halo: usize) -> Vec<usize> {
         let window = self.window_with_halo(tile, halo);
         let (first, last) =
@@ -111,10 +111,11 @@ impl TileGrid {
         if summaries == count { Ok(()) } else { Err(Error::value("summaries", summaries, format!("{count}"))) }
     }
 
-    /// The number of cells on the rims of all tiles.
+    /// Returns the number of cells on the rims of all tiles.
     pub fn rims(&self) -> u64 {
         let [down, across] = self.shape();
-        // Tiles are of four kinds: with all their rows and columns, and those of the last row and column.
+        // There are four kinds of tiles: complete ones, those of the last row, those of the last column, and the corner
+        // tile.
         let kinds = |axis: usize, count: usize| {
             let last = self.size[axis] - (count - 1) * self.tile_size;
             [(count - 1, self.tile_size), (1, last)]
@@ -123,19 +124,20 @@ impl TileGrid {
         pairs.map(|((n, rows), (m, cols))| (n * m) as u64 * Rim([rows, cols]).len() as u64).sum()
     }
 
-    /// The row-major index of a cell of the grid.
+    /// Returns the row-major index of a cell of the grid.
     pub fn index(&self, cell: impl Into<Cell>) -> u64 {
         let Cell { row, col } = cell.into();
         row as u64 * self.size[1] as u64 + col as u64
     }
 
-    /// The cell of the grid at a row-major index.
+    /// Returns the cell of the grid at a row-major index.
     pub fn cell(&self, index: u64) -> Cell {
         let cols = self.size[1] as u64;
         Cell { row: (index / cols) as usize, col: (index % cols) as usize }
     }
 
-    /// The tile that contains a cell of the grid, and the cell's position on the tile's rim if it is on the rim.
+    /// Returns the tile that contains a cell of the grid, and the cell's position on the tile's rim if it is on the
+    /// rim.
     pub fn place(&self, cell: impl Into<Cell>) -> (usize, Option<usize>) {
         let cell = cell.into();
         let at = cell.map(|at| at / self.tile_size);
@@ -145,7 +147,7 @@ impl TileGrid {
         (tile, Rim(size).place(Cell::from_axes(|axis| cell[axis] - start[axis])))
     }
 
-    /// The neighbour of a cell in a direction, if the grid has one.
+    /// Returns the neighbour of a cell in a direction, if the grid has one.
     pub fn step(&self, cell: impl Into<Cell>, direction: D8) -> Option<Cell> {
         let cell = cell.into();
         let [down, right] = direction.offset();
@@ -153,7 +155,7 @@ impl TileGrid {
         (to.row < self.size[0] && to.col < self.size[1]).then_some(to)
     }
 
-    /// The neighbour of a cell in a direction, if it is in another tile: that tile, and the position on its rim.
+    /// Returns the neighbour of a cell in a direction if it is in another tile: that tile, and the position on its rim.
     pub fn across_border(&self, cell: impl Into<Cell>, direction: D8) -> Option<(usize, usize)> {
         let cell = cell.into();
         let to = self.step(cell, direction)?;
@@ -173,13 +175,13 @@ pub struct Rim(pub Size);
 
 #[allow(clippy::len_without_is_empty)] // a tile has at least one cell, and so has its rim
 impl Rim {
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn len(self) -> usize {
         let [rows, cols] = self.0;
         if rows == 1 { cols } else { 2 * cols + (rows - 2) * cols.min(2) }
     }
 
-    /// The position on the rim of a cell of the tile, if it is on the rim.
+    /// Returns the position on the rim of a cell of the tile, if it is on the rim.
     pub fn place(self, cell: impl Into<Cell>) -> Option<usize> {
         let Cell { row: i, col: j } = cell.into();
         let [rows, cols] = self.0;
@@ -197,7 +199,7 @@ impl Rim {
         }
     }
 
-    /// The cell of the tile at a position on the rim.
+    /// Returns the cell of the tile at a position on the rim.
     pub fn cell(self, place: usize) -> Cell {
         let [rows, cols] = self.0;
         let between = cols.min(2);
@@ -212,7 +214,7 @@ impl Rim {
         }
     }
 
-    /// All cells of the rim.
+    /// Iterates over all cells of the rim.
     pub fn cells(self) -> impl Iterator<Item = Cell> {
         let [rows, cols] = self.0;
         (0..rows).flat_map(move |i| {

@@ -1,4 +1,4 @@
-//! What lies beside maps for GIS: a style to each, and the world's rivers, lakes and trees in one GeoPackage.
+//! Files in addition to maps for GIS: a style for each map, and the world's rivers, lakes and trees in one GeoPackage.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, write_text};
 use thalweg_render::pictures::ramps::Ramp;
 
-/// Bytes of features in memory to a byte of their text.
+/// The bytes of features in memory per byte of their text.
 #[cfg(feature = "geopackage")]
 const FEATURE_BYTES: u64 = 24;
 
-/// A map that is drawn.
+/// A map for which a style is written.
 pub(super) struct Drawn {
-    /// The name of its file.
+    /// The name of the map's file.
     pub file: String,
-    /// Lowest and highest value.
+    /// The lowest and the highest value.
     pub range: [f64; 2],
     pub unit: String,
-    /// Its classes, where it has some.
+    /// The classes, if the values are classes.
     pub classes: Option<Vec<i64>>,
-    /// Whether it is the ground.
+    /// True if the map is the elevation of the ground.
     pub ground: bool,
 }
 
-/// The name of a map's style.
+/// Returns the name of a map's style file.
 pub(super) fn style_name(file: &str) -> String {
     format!("{}.qml", file.rsplit_once('.').map_or(file, |(stem, _)| stem))
 }
@@ -40,7 +40,8 @@ pub(super) fn write_style(folder: &FilePath, map: &Drawn) -> Result<()> {
     write_text(folder.join(style_name(&map.file)), &text)
 }
 
-/// The collections of features of a world's folder, by their names. In a build without GeoPackage there are none to take along.
+/// Returns the feature collections (`.geojson`) of a world's folder, ordered by name. Without the feature `geopackage`
+/// there are none.
 pub(super) fn collections(folder: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(folder) = folder.filter(|_| cfg!(feature = "geopackage")) else { return Ok(Vec::new()) };
     let entries = fs::read_dir(folder).map_err(Error::io(folder, "read"))?;

@@ -1,4 +1,4 @@
-//! Values as the samples of a file.
+//! Encodes values as the samples of a file.
 
 use std::collections::BTreeSet;
 
@@ -8,27 +8,27 @@ use thalweg_core::{Error, Field, Georeference, Result, Size};
 use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{FilePath, Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
 
-/// What is seen of the values of an export.
+/// Statistics of the values of an export.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
-    /// The lowest and the highest, if there is any.
+    /// The lowest and the highest value, if there is any.
     pub range: Option<[f64; 2]>,
-    /// Samples, and those of them without data.
+    /// The number of samples; the next field is the number of those without data.
     pub cells: u64,
     pub missing: u64,
-    /// Those without data, each once where tiles share samples.
+    /// The number of samples without data, where samples shared by tiles count once.
     pub once: u64,
-    /// Of whole numbers all that there are, as long as they are few.
+    /// The classes of integers that occur, up to [`MOST_CLASSES`]; `None` for real numbers or for more classes.
     pub classes: Option<BTreeSet<i64>>,
-    /// Of all values.
+    /// A hash of all values.
     pub digest: u64,
 }
 
-/// Most classes that are kept in mind.
+/// The greatest number of classes that are recorded.
 const MOST_CLASSES: usize = 4096;
 
 impl Seen {
-    /// What is seen of a window, of which the first rows and columns, `own`, belong to no other tile.
+    /// Computes the statistics of a window. Its first rows and columns, `own`, belong to no other tile.
     pub fn of(piece: &Piece, whole: bool, own: Size) -> Self {
         let cols = piece.values.cols();
         let is_own = |k: usize| k / cols < own[0] && k % cols < own[1];
@@ -57,7 +57,7 @@ impl Seen {
         seen
     }
 
-    /// What is seen of both, `other` the later one.
+    /// Merges the statistics of two parts; `other` is the later one, because the hash depends on the order.
     pub fn merge(mut self, other: Self) -> Self {
         self.range = match (self.range, other.range) {
             (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
@@ -86,18 +86,18 @@ fn is_missing(piece: &Piece, k: usize) -> bool {
 /// How values become samples.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Coding {
-    /// Codes from 0 to the type's highest over a range; what has no data takes code 0.
+    /// Codes from 0 to the type's highest code over a range; cells without data have code 0.
     Range([f64; 2], SampleType),
-    /// 255 where a class is, else 0.
+    /// 255 where the value is the class, otherwise 0.
     Mask(i64),
-    /// Whole numbers as they are, of a type, with the number for no data.
+    /// Integers of a type, unchanged, with the value for no data.
     Codes(SampleType, f64),
-    /// Real numbers in 32 bits, with the number for no data.
+    /// Real numbers in 32 bits, with the value for no data.
     Real(f64),
 }
 
 impl Coding {
-    /// The samples of a window, the northern row first.
+    /// Returns the samples of a window, the northern row first.
     pub fn samples(&self, piece: &Piece) -> Samples {
         let values = || piece.values.as_slice().iter().enumerate().map(|(k, v)| (*v, is_missing(piece, k)));
         match self {
@@ -131,7 +131,7 @@ impl Coding {
         }
     }
 
-    /// The number that stands for no data.
+    /// Returns the value that stands for no data.
     pub fn nodata(&self) -> Option<f64> {
         match self {
             Self::Codes(_, nodata) | Self::Real(nodata) => Some(*nodata),
@@ -139,13 +139,14 @@ impl Coding {
         }
     }
 
-    /// Real numbers in 32 bits over this range.
+    /// Makes the encoding of real numbers in 32 bits, with a value for no data outside this range.
     pub fn real([low, high]: [f64; 2]) -> Self {
         let taken = |v: &f64| (low..=high).contains(v);
         Self::Real([-9999.0, -32_768.0].into_iter().find(|v| !taken(v)).unwrap_or(f64::from(f32::MIN)))
     }
 
-    /// The smallest type that holds these whole numbers and, where it `keeps` one, another for no data.
+    /// Returns the encoding with the smallest integer type that can represent this range and, if `keeps` is true, an
+    /// additional value for no data; `None` if no type can.
     pub fn codes([low, high]: [f64; 2], keeps: bool) -> Option<Self> {
         let room = f64::from(u8::from(keeps));
         let unsigned = [(SampleType::U8, 255.0), (SampleType::U16, 65_535.0), (SampleType::U32, f64::from(u32::MAX))];
@@ -158,7 +159,7 @@ impl Coding {
     }
 }
 
-/// Writes samples as heights are: by the file's format, in the order of rows that the program wants.
+/// Writes samples of heights in the file's format, in the row order that the program expects.
 pub(super) fn write_heights(
     path: &FilePath,
     file: HeightFile,
@@ -180,7 +181,7 @@ pub(super) fn write_heights(
     write(path, &Raster::new([count, cols], samples))
 }
 
-/// Writes a picture of a layer, the northern row first.
+/// Writes an image of a layer, the northern row first.
 pub(super) fn write_picture(path: &FilePath, samples: Samples, cols: usize) -> Result<()> {
     let size = [samples.len() / cols, cols];
     if !Format::Png.writes().contains(&samples.kind()) {
@@ -189,11 +190,11 @@ pub(super) fn write_picture(path: &FilePath, samples: Samples, cols: usize) -> R
     write(path, &Raster::new(size, samples))
 }
 
-/// What a map's band says of itself.
+/// The metadata of a map's band.
 pub(super) struct MapBand<'a> {
     pub name: &'a str,
     pub unit: &'a str,
-    /// Whether its values are classes.
+    /// True if the values are classes.
     pub whole: bool,
 }
 
@@ -234,7 +235,7 @@ mod tests {
         };
         let step = (high - low) / 65_535.0;
         for (code, value) in codes.iter().zip(&values) {
-            // A few roundings of numbers under 1000.
+            // The tolerance is a few roundings of numbers below 1000.
             assert!((low + f64::from(*code) * step - value).abs() <= 0.5 * step + 1e-10);
         }
         assert_eq!((codes[0], codes[999]), (0, 65_535));

@@ -1,4 +1,5 @@
-//! A world built for a program: of a size that it takes, so that its samples are the world's cells.
+//! [`fit_recipe`]: gives a recipe a size that a target program accepts, so that the export's samples are the world's
+//! cells.
 
 use super::layout::{ExportLayout, ExportTiles};
 use super::target::{ExportTarget, Numbering};
@@ -6,13 +7,14 @@ use thalweg_core::Extent;
 use thalweg_core::{Error, Result};
 use thalweg_sim::recipe::{Beyond, Coarsest, Cut, Recipe};
 
-/// Gives a recipe the extent, and the [`cut`](Recipe::cut), with which its world has a size that the program takes, the nearest to
-/// what it has. Its cells, and those of its levels, stay as wide as they are. Where the program takes any size, nothing is changed.
+/// Changes the extent and the [`cut`](Recipe::cut) of a recipe so that its world has the size nearest to its own that
+/// the target program accepts. The cells, and those of the levels, keep their width. If the program accepts the size
+/// already and the recipe has no cut, nothing is changed.
 ///
 /// # Errors
-/// A recipe without an extent, or that is not solved as a whole ([`Beyond::Local`], continents); a program that takes a whole
-/// pyramid, or squares where the extent is none; levels that do not come to the recipe's cells. What
-/// [`Recipe::grids`] refuses of the new size. The recipe is then as it was.
+/// Returns an error if the recipe has no extent, or is not solved as a whole ([`Beyond::Local`], continents); if the
+/// program takes a whole pyramid, or squares where the extent is none; if the levels do not match the recipe's number
+/// of cells; and the errors of [`Recipe::grids`] for the new size. The recipe is unchanged then.
 pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let refuse = |problem: &str| Err(Error::unsupported(format!("for = {}", target.name), problem));
     if target.numbering == Numbering::Pyramid {
@@ -33,7 +35,7 @@ pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     if want == near && recipe.cut() == Cut::NONE {
         return Ok(());
     }
-    // As many levels as it would have, of whole cells of the coarsest.
+    // The number of levels stays, and the size is rounded up to whole cells of the coarsest level.
     let halvings = halvings(recipe)?;
     let whole = want.map(|n| n.div_ceil(1 << halvings) << halvings);
     let long = whole[0].max(whole[1]);
@@ -47,7 +49,8 @@ pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     Ok(())
 }
 
-/// How often the cells of the first level are halved: of the recipe as it is, or with the next more cells that its levels come to.
+/// Returns how often the cells of the first level are halved: for the recipe as it is, or with the next greater number
+/// of cells that its levels allow.
 fn halvings(recipe: &Recipe) -> Result<u32> {
     let mut tried = recipe.clone();
     let more = (recipe.cells..=2 * recipe.cells).find_map(|cells| {
@@ -65,7 +68,7 @@ mod tests {
     use thalweg_sim::presets::PRESETS;
     use thalweg_sim::run::Run;
 
-    /// What a target takes of a world of that size is the world itself.
+    /// Returns true if the target exports a world of this size without resampling.
     fn is_exact(target: &ExportTarget, size: Size) -> bool {
         ExportLayout::choose(target, size, ExportTiles::Whole, None, None).is_ok_and(|layout| layout.total() == size)
     }
@@ -95,7 +98,8 @@ mod tests {
                         <[usize; 2]>::from(recipe.cut()).iter().all(|cut| cut << 1 < 2 << (grids.len() - 1)),
                         "{of}"
                     );
-                    // Where the recipe as it is comes to its cells, all levels have cells of the same width.
+                    // If the levels of the recipe match its cells before fitting, all levels keep the width of their
+                    // cells.
                     let Ok(before) = asked.grids() else { continue };
                     let off = |a: f64, b: f64| (a / b - 1.0).abs() > 1e-12;
                     let same = before.len() == grids.len() && !off(before[0].cell, first.cell);
@@ -103,7 +107,8 @@ mod tests {
                 }
             }
         }
-        // Elevation models have cells of their own, maps of the globe none, and the textbook's land is no square.
+        // Elevation models have fixed cells, maps of the globe prescribe no size, and the extent of `textbook` is not
+        // square.
         for (preset, target, error) in refused {
             let expected = preset == "aged"
                 || ["endless", "continent"].contains(&preset)
@@ -135,7 +140,7 @@ mod tests {
             let size = run.terrain().grid.size;
             assert_eq!(seen, Some(size));
             assert!(is_exact(target, size) && size[0].max(size[1]) == 253, "{size:?}");
-            // The corner is that of the world that nothing is cut of.
+            // The north-western corner has the same heights as that of the world without a cut.
             let mut whole = recipe;
             whole.set_cut(Cut::NONE).unwrap();
             let mut whole = Run::new(whole).unwrap();

@@ -1,4 +1,4 @@
-//! [`Export`]: an export on its way, of files or of a map's pyramid.
+//! [`Export`]: an export in progress, of files or of a map pyramid.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::{FilePath, LoadOptions};
 use thalweg_render::web::LonLat;
 
-/// An export on its way.
+/// An export in progress.
 pub struct Export(Way);
 
 enum Way {
@@ -20,20 +20,21 @@ enum Way {
 }
 
 impl Export {
-    /// Of a file or of a world's folder, which is opened and not read yet.
+    /// Opens an export of a file or of a world's folder. The samples are not read yet.
     ///
     /// # Errors
-    /// An input that cannot be read; a size, tiles, a file ending or another option that the target does not take; a name that it
-    /// misreads; a layer that it has no place for, or that is missing, named twice or of another size; a range that does not rise; a
-    /// place on Earth that it cannot use; a tile that does not fit into memory; a folder that holds another export or cannot be written.
+    /// Returns an error if the input cannot be read; if the target does not accept a size, tiles, a file extension or
+    /// another option; if it would misread the name; if it cannot use a layer, or a layer is missing, named twice or of
+    /// another size; if a range is not ascending; if it cannot use the position on Earth; if a tile does not fit into
+    /// memory; or if the folder contains another export or cannot be written.
     pub fn open(input: &Path, load: &LoadOptions, folder: impl Into<FilePath>, options: ExportOptions) -> Result<Self> {
         Self::begin(Ground::open(input, load)?, folder.into(), options)
     }
 
-    /// Of a terrain in memory.
+    /// Begins an export of a terrain in memory.
     ///
     /// # Errors
-    /// As [`Export::open`].
+    /// Returns the errors of [`Export::open`].
     pub fn of(terrain: Arc<Terrain>, folder: impl Into<FilePath>, options: ExportOptions) -> Result<Self> {
         Self::begin(Ground::held(terrain), folder.into(), options)
     }
@@ -55,7 +56,7 @@ impl Export {
         Ok(Self(Way::Sheets(Box::new(SheetExport::begin(ground, folder, options)?))))
     }
 
-    /// What is to be said before the work: what was assumed of the input, and which size was chosen.
+    /// Returns the warnings that are known before the work: what was assumed about the input, and the chosen size.
     pub fn warnings(&self) -> &[String] {
         match &self.0 {
             Way::Sheets(export) => export.warnings(),
@@ -63,11 +64,12 @@ impl Export {
         }
     }
 
-    /// Looks at some of the input, or writes some tiles, and says how far it is; `None` once all are written.
+    /// Examines some of the input or writes some tiles, and returns the progress; `None` once all tiles are written.
     ///
     /// # Errors
-    /// An input that cannot be read, no data at all, heights beyond the range that was asked for, a folder that holds another export, a
-    /// file that cannot be written. What was written stays; the same export goes on there.
+    /// Returns an error if the input cannot be read or has no data, if heights are outside the requested range, if the
+    /// folder contains another export, or if a file cannot be written. Files that were written stay, and the same
+    /// export can be resumed.
     pub fn step(&mut self) -> Result<Option<ExportProgress>> {
         match &mut self.0 {
             Way::Sheets(export) => export.step(),
@@ -75,10 +77,11 @@ impl Export {
         }
     }
 
-    /// Does the steps that are left, then writes the manifest.
+    /// Does the remaining steps, then writes the manifest.
     ///
     /// # Errors
-    /// As [`Export::step`], and a manifest, or another file beside the tiles, that cannot be written.
+    /// Returns the errors of [`Export::step`]; an error if the manifest or another file next to the tiles cannot be
+    /// written.
     pub fn finish(self) -> Result<Exported> {
         match self.0 {
             Way::Sheets(export) => export.finish(),

@@ -1,19 +1,19 @@
-//! How a terrain is cut into files: how many samples in all, in tiles of how many.
+//! The division of a terrain into files: the number of samples, and the size and number of the tiles.
 
 use std::str::FromStr;
 
 use super::target::{ExportTarget, Numbering, Seams};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
-/// Into how many files a terrain goes.
+/// The number or size of the files into which a terrain is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExportTiles {
-    /// One.
+    /// One file.
     #[default]
     Whole,
-    /// So many rows and columns of tiles.
+    /// This number of rows and columns of tiles.
     Count(Size),
-    /// Tiles of so many samples a side, as many as the terrain comes nearest to.
+    /// Tiles with this number of samples along a side, as many as approximate the terrain's size best.
     Side(usize),
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Display for ExportTiles {
 impl FromStr for ExportTiles {
     type Err = Error;
 
-    /// `8` and `8x4` are numbers of tiles (columns × rows), `1009px` is a tile's side in samples.
+    /// Parses `8` and `8x4` as numbers of tiles (columns × rows), and `1009px` as a tile's side in samples.
     fn from_str(text: &str) -> Result<Self> {
         let number = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n > 0);
         let found = match (text.strip_suffix("px"), text.split_once(['x', 'X'])) {
@@ -43,37 +43,41 @@ impl FromStr for ExportTiles {
     }
 }
 
-/// The samples of an export: a grid over the whole terrain, its corners on the terrain's corner samples, cut into tiles of one size.
+/// The samples of an export: a grid over the whole terrain, whose corner samples are those of the terrain, divided into
+/// tiles of one size.
 ///
-/// It is no [`TileGrid`](thalweg_core::terrain::TileGrid): all tiles have the size that the target program prescribes,
-/// may share their border samples with their neighbours, and cover a grid of resampled corner samples.
+/// It differs from [`TileGrid`](thalweg_core::terrain::TileGrid): all tiles have the size that the target program
+/// prescribes, may share their border samples with their neighbours, and cover a grid of resampled corner samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportLayout {
-    /// Rows and columns of tiles; `[1, 1]` where nothing is cut.
+    /// The rows and columns of tiles; `[1, 1]` for a single file.
     pub tiles: Size,
-    /// Rows and columns of samples of each tile.
+    /// The rows and columns of samples of each tile.
     pub side: Size,
-    /// Whether neighbours both hold the samples of their common edge.
+    /// True if neighbouring tiles both contain the samples of their common edge.
     pub shared: bool,
 }
 
-/// Most tiles.
+/// The greatest number of tiles.
 const MOST_TILES: usize = 65_536;
 
-/// Regions along a side, from the middle of the map on.
+/// The greatest number of regions along a side: Terrain3D has this number from the middle of its map on.
 const MOST_REGIONS: usize = 16;
 
-/// How far metres between rows and between columns may lie apart where a program takes one number for both.
+/// The allowed relative difference between the spacing of rows and that of columns if a program takes one number for
+/// both.
 const SPACING: f64 = 0.005;
 
 impl ExportLayout {
-    /// Chooses for a terrain of `source` samples what `target` takes and lies nearest to it. `size` is that of a single file, if it is
-    /// given; `shared` whether neighbours hold the same samples along their edge, which the target tells if it is not said.
+    /// Chooses the layout nearest to a terrain of `source` samples that `target` accepts. `size` is the requested size
+    /// of a single file; `shared` is true if neighbouring tiles share the samples of their edge. `None` leaves the
+    /// choice to the target.
     ///
     /// # Errors
-    /// A terrain of fewer than 2 × 2 samples; a size, or a tile's side, that the target does not take; a size beside tiles; too many tiles,
-    /// or tiles that do not divide a map; an edge that the target does not have; samples farther apart one way than the other
-    /// where it takes one spacing. The message names what would do.
+    /// Returns an error if the terrain has fewer than 2 × 2 samples; if the target does not accept the size or a tile's
+    /// side; if a size is combined with tiles; if there are too many tiles, or if they do not divide a map evenly; if
+    /// the target does not support the kind of edge; or if the spacing differs between the axes and the target takes
+    /// one number. The message names an accepted value.
     pub fn choose(
         target: &ExportTarget,
         source: Size,
@@ -119,25 +123,26 @@ impl ExportLayout {
         Ok(layout)
     }
 
-    /// Rows and columns of samples in all.
+    /// Returns the total numbers of rows and columns of samples.
     pub fn total(&self) -> Size {
         let once = usize::from(self.shared);
         [0, 1].map(|k| self.tiles[k] * (self.side[k] - once) + once)
     }
 
-    /// The export's samples that a tile holds. A tile is named by its row and column among the tiles.
+    /// Returns the samples of a tile. A tile is identified by its row and column among the tiles.
     pub fn window(&self, tile: impl Into<Cell>) -> CellRect {
         let tile = tile.into();
         let once = usize::from(self.shared);
         CellRect::new([0, 1].map(|k| tile[k] * (self.side[k] - once)), self.side)
     }
 
-    /// The tiles by row and column among the tiles, row by row from the north-west.
+    /// Returns the tiles by row and column among the tiles, row by row from the north-west.
     pub fn all(&self) -> impl Iterator<Item = Cell> {
         CellRect::new([0, 0], self.tiles).cells()
     }
 
-    /// Metres between the export's rows and between its columns, of a terrain of `source` samples `cell` metres apart.
+    /// Returns the metres between the export's rows and between its columns, for a terrain of `source` samples `cell`
+    /// metres apart.
     pub fn spacing(&self, source: Size, cell: f64) -> [f64; 2] {
         let total = self.total();
         [0, 1].map(|k| cell * (source[k] - 1) as f64 / (total[k] - 1).max(1) as f64)
@@ -158,7 +163,7 @@ impl ExportLayout {
     }
 }
 
-/// Samples of a single file.
+/// Returns the size of a single file in samples.
 fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Size> {
     if let Some(size) = size {
         return check_size(target, source, size);
@@ -177,7 +182,7 @@ fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Siz
     Ok(near)
 }
 
-/// Checks samples that were asked for, and hands them back.
+/// Checks a requested size and returns it.
 fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
     if !target.resamples && size != source {
         let allowed = format!("{}, as it is: a map keeps its cells (`resample` makes others)", shown(source));
@@ -195,7 +200,7 @@ fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
     Ok(size)
 }
 
-/// The side of so many tiles.
+/// Returns the side of a tile, given the number of tiles.
 fn of_count(target: &ExportTarget, source: Size, tiles: Size, shared: bool) -> Result<Size> {
     if !target.resamples {
         if (0..2).any(|k| !source[k].is_multiple_of(tiles[k])) {
@@ -222,19 +227,19 @@ fn of_count(target: &ExportTarget, source: Size, tiles: Size, shared: bool) -> R
             _ => target.tile_sides.nearest(want),
         }
     });
-    // Regions have as many rows as columns.
+    // Regions must have as many rows as columns.
     let is_square = target.square || target.numbering == Numbering::Regions;
     Ok(if is_square { [side[0].max(side[1]); 2] } else { side })
 }
 
-/// The side nearest to `want` of which `tiles` beside one another make a file that the target takes.
+/// Returns the side nearest to `want` for which `tiles` adjacent tiles make a total size that the target accepts.
 fn pasted(target: &ExportTarget, want: usize, tiles: usize) -> usize {
     let allowed = |side: &usize| *side >= 2 && target.sides.allows(side * tiles);
     let near = (0..want + 8192).flat_map(|off| [want + off, want.saturating_sub(off)]).find(allowed);
     near.unwrap_or(want)
 }
 
-/// Tiles of that side.
+/// Returns the layout with tiles of this side.
 fn of_side(target: &ExportTarget, source: Size, side: usize, shared: bool) -> Result<ExportLayout> {
     let refuse = |allowed: String| Err(Error::value("tiles", format!("{side}px"), allowed));
     let pasted = target.seams == Seams::Either && !shared;
@@ -260,7 +265,7 @@ fn of_side(target: &ExportTarget, source: Size, side: usize, shared: bool) -> Re
     Ok(ExportLayout { tiles, side: [side; 2], shared })
 }
 
-/// The divisor of `n` nearest to `want`.
+/// Returns the divisor of `n` nearest to `want`.
 fn divisor(n: usize, want: usize) -> usize {
     (1..=n).filter(|d| n.is_multiple_of(*d)).min_by_key(|d| d.abs_diff(want)).unwrap_or(1)
 }

@@ -1,4 +1,4 @@
-//! [`SheetLevels`]: a sheet of heights, and means of it on coarser and coarser cells.
+//! [`SheetLevels`]: a raster of heights, and its means on coarser cells.
 
 use super::encode::Seen;
 use super::sampling::{Piece, Sheet};
@@ -6,34 +6,35 @@ use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Field, Result, Size};
 use thalweg_render::web::MapLand;
 
-/// A sheet as levels: the finest is read by windows, the others are held.
+/// A raster as levels: the finest is read in windows, the others are in memory.
 pub(super) struct SheetLevels {
     sheet: Box<dyn Sheet>,
     cell: f64,
-    /// Means of 2 × 2 cells of the level before, the finest first; NaN without data.
+    /// The means of 2 × 2 cells of the level before, the finest first; NaN where there is no data.
     means: Vec<Field<f32>>,
-    /// Rows of the sheet that were looked at.
+    /// The number of rows of the raster that have been read.
     looked: usize,
 }
 
-/// Cells that are looked at together, about.
+/// The approximate number of cells that are read together.
 const BAND: usize = 1 << 22;
 
 impl SheetLevels {
-    /// Of a sheet that is not looked at yet.
+    /// Makes the levels of a raster that has not been read yet.
     ///
     /// # Errors
-    /// Too little memory for its means.
+    /// Returns an error if there is not enough memory for the means.
     pub fn new(sheet: Box<dyn Sheet>, cell: f64) -> Result<Self> {
         let size = sheet.size();
         let count = size[0] as u64 * size[1] as u64;
-        // A quarter of the cells, and a quarter of these, and so on, of four bytes; and a band of them.
+        // The means have a quarter of the cells, a quarter of these, and so on, with four bytes each; in addition, a
+        // band of cells is in memory.
         memory::check_memory("means of heights on coarser cells", count / 3 * 4 + 16 * BAND as u64)?;
         let first = Field::new(halved(size), f32::NAN);
         Ok(Self { sheet, cell, means: vec![first], looked: 0 })
     }
 
-    /// Rows and columns of the sheet.
+    /// Returns the rows and columns of the raster.
     pub fn size(&self) -> Size {
         self.sheet.size()
     }
@@ -43,15 +44,15 @@ impl SheetLevels {
         (BAND / cols.max(1)).clamp(2, 512).next_multiple_of(2).min(rows.next_multiple_of(2))
     }
 
-    /// How many times [`SheetLevels::look`] has been called, and how many times it must be.
+    /// Returns how many times [`SheetLevels::look`] has been called, and how many times it must be called.
     pub fn looks(&self) -> [u64; 2] {
         [self.looked, self.size()[0]].map(|rows| rows.div_ceil(self.band()) as u64)
     }
 
-    /// Looks at the next rows; `None` once all are known.
+    /// Reads the next rows and returns their statistics; `None` once all rows have been read.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Returns an error if the raster cannot be read.
     pub fn look(&mut self) -> Result<Option<Seen>> {
         let [rows, cols] = self.size();
         if self.looked >= rows {
@@ -78,7 +79,7 @@ fn halved(size: Size) -> Size {
     size.map(|n| n.div_ceil(2))
 }
 
-/// Values, NaN where there are none.
+/// Returns the values, NaN where there is no data.
 fn numbers(piece: Piece) -> Field<f64> {
     match piece.missing {
         None => piece.values,
@@ -88,7 +89,7 @@ fn numbers(piece: Piece) -> Field<f64> {
     }
 }
 
-/// Means of 2 × 2 cells, of those that have data.
+/// Returns the means of 2 × 2 cells, of those that have data.
 fn means(fine: &Field<f64>) -> Field<f32> {
     let size = fine.size();
     Field::generate(halved(size), |i, j| {

@@ -1,4 +1,5 @@
-//! The folder of an export: whose it is, what is there already, and the manifest that comes last.
+//! The folder of an export: which export it belongs to, which files exist already, and the manifest, which is written
+//! last.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,40 +12,41 @@ use serde_json::{Value, json};
 use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, disk, plain, write_text};
 
-/// File name of an export's manifest. It is written last, so it speaks for the files once all are there.
+/// The file name of an export's manifest. It is written last, so that it lists the files only once all of them exist.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The list of files that are being written. What has its name is whole.
+/// The list of the files that are being written. A file that exists under its name is complete.
 const LIST: &str = ".thalweg-export.json";
 
-/// A line to each file that has its name: length, CRC-32, name. What lies there and is another was harmed since.
+/// The record of completed files, a line each: length, CRC-32, name. A file that differs from its line has been changed
+/// since.
 const DONE: &str = ".thalweg-export.done";
 
-/// Longest manifest that is read.
+/// The greatest size of a manifest that is read, in bytes.
 const MOST: u64 = 64 << 20;
 
-/// A folder that files of one export are put into.
+/// A folder that has been taken for the files of one export.
 pub(super) struct Claimed {
     folder: FilePath,
-    /// What the export is, in a number: the same plan makes the same files.
+    /// The hash of the export's plan: the same plan makes the same files.
     pub plan: String,
-    /// Length and checksum of the files of this export that another run has put there.
+    /// The length and checksum of the files of this export that a previous run has written.
     there: BTreeMap<String, (u64, u32)>,
-    /// None in memory, where nothing outlives a run.
+    /// The record of completed files; `None` in memory, where nothing outlives a run.
     done: Option<Mutex<fs::File>>,
 }
 
-/// What a folder holds of a former export: its plan, its target, and the names of its files.
+/// The content of a folder from a previous export: its plan, its target, and the names of its files.
 struct Former {
     plan: String,
     target: String,
     files: Vec<String>,
-    /// Length and checksum of those of which it says so.
+    /// The length and checksum of the files for which they are recorded.
     sums: BTreeMap<String, (u64, u32)>,
 }
 
 impl Former {
-    /// Of a manifest or a list, if there is one.
+    /// Reads a manifest or a list, if there is one.
     fn read(path: &FilePath) -> Result<Option<Self>> {
         let Some(bytes) = plain::read_if_there(path, MOST)? else { return Ok(None) };
         let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -53,7 +55,7 @@ impl Former {
             return Err(Error::file(path, "is no manifest of ours, and would be written over; name another folder"));
         };
         let files = value["files"].as_array().into_iter().flatten();
-        // Names in this folder, and no ways out of it.
+        // Only names in this folder are accepted, not paths out of it.
         let files = files.filter_map(|file| file.as_str().or(file["file"].as_str())).filter(|name| is_inside(name));
         let files = files.map(String::from).collect();
         let sum = |file: &Value| {
@@ -65,13 +67,13 @@ impl Former {
     }
 }
 
-/// Whether a name leads to a place in a folder: by names alone, none of which leads out again.
+/// Returns true if a name is a path inside a folder: it has only plain components, without `..`.
 fn is_inside(name: &str) -> bool {
     let path = Path::new(name);
     path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Whether a file lies in a folder itself, on no way through a link.
+/// Returns true if a file is in the folder itself, not behind a link.
 fn is_there(folder: &FilePath, name: &str) -> bool {
     if folder.is_in_memory() {
         return folder.join(name).exists();
@@ -82,10 +84,11 @@ fn is_there(folder: &FilePath, name: &str) -> bool {
     about.all(|is_folder| is_folder) && fs::symlink_metadata(&path).is_ok_and(|about| about.is_file())
 }
 
-/// Refuses a folder that holds an export for another program, before any work; `fresh` takes it away later.
+/// Rejects, before any work, a folder that contains an export for another program. With `fresh` the export is removed
+/// later instead.
 ///
 /// # Errors
-/// When it does, or when another program's manifest lies there.
+/// Returns an error in that case, or if there is another program's manifest.
 pub(super) fn check(folder: &FilePath, target: &str, fresh: bool) -> Result<()> {
     for name in [MANIFEST, LIST] {
         if let Some(former) = Former::read(&folder.join(name))?
@@ -108,11 +111,12 @@ fn another(folder: &Path, former: &Former) -> Error {
 }
 
 impl Claimed {
-    /// Takes a folder for the files of one plan. Files that a former run of the same plan has put there stay; with `fresh` those of any
-    /// former one go.
+    /// Takes a folder for the files of one plan. Files that a previous run of the same plan has written stay; with
+    /// `fresh`, those of any previous export are removed.
     ///
     /// # Errors
-    /// Another export in the folder, or other files of these names; what the system refuses.
+    /// Returns an error if the folder contains another export, or other files of these names; or an error of the
+    /// operating system.
     pub fn take(folder: &FilePath, plan: &str, target: &str, files: &[String], fresh: bool) -> Result<Self> {
         let (mut goes_on, mut there) = (false, BTreeMap::new());
         for name in [MANIFEST, LIST] {
@@ -148,29 +152,29 @@ impl Claimed {
         Ok(Self { folder, plan, there, done: Some(Mutex::new(done)) })
     }
 
-    /// Whether a file is there as it was written.
+    /// Returns true if a file exists and is unchanged since it was written.
     pub fn has(&self, name: &str) -> bool {
         let was = self.there.get(name).filter(|_| is_there(&self.folder, name));
         was.is_some_and(|was| checksum(&self.folder.join(name)).is_ok_and(|is| is == *was))
     }
 
-    /// Writes down that a file has its name.
+    /// Records that a file is complete.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Returns an error of the operating system.
     pub fn note(&self, name: &str) -> Result<()> {
         let Some(done) = &self.done else { return Ok(()) };
         let (bytes, crc) = checksum(&self.folder.join(name))?;
         let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whole in one write: tiles are written side by side.
+        // A line is written by a single call, because tiles are written in parallel.
         done.write_all(format!("{bytes} {crc:08x} {name}\n").as_bytes())
             .map_err(Error::io(&self.folder.join(DONE), "write"))
     }
 
-    /// Writes the manifest: all files are there.
+    /// Writes the manifest, when all files exist.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Returns an error of the operating system.
     pub fn finish(self, manifest: &Value) -> Result<FilePath> {
         let path = self.folder.join(MANIFEST);
         write_text(&path, &format!("{manifest:#}\n"))?;
@@ -182,17 +186,17 @@ impl Claimed {
     }
 }
 
-/// A line of [`DONE`], if it is whole.
+/// Parses a line of [`DONE`]; `None` if it is incomplete.
 fn sum_of(line: &str) -> Option<(String, (u64, u32))> {
     let mut parts = line.splitn(3, ' ');
     let (bytes, crc, name) = (parts.next()?, parts.next()?, parts.next()?);
     Some((name.to_string(), (bytes.parse().ok()?, u32::from_str_radix(crc, 16).ok()?)))
 }
 
-/// Length and CRC-32 of a file, as zip has it.
+/// Returns the length and the CRC-32 (as used by ZIP) of a file.
 ///
 /// # Errors
-/// When it cannot be read.
+/// Returns an error if the file cannot be read.
 pub(super) fn checksum(path: &FilePath) -> Result<(u64, u32)> {
     if path.is_in_memory() {
         let bytes = plain::read(path, u64::MAX)?;
@@ -223,10 +227,10 @@ mod tests {
         assert!(!claimed.has("a.png"));
         fs::write(dir.join("a.png"), "first").unwrap();
         claimed.note("a.png").unwrap();
-        // Stopped here: the same goes on, another does not.
+        // After an interruption, the same export is resumed; another one is rejected.
         let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
         assert!(claimed.has("a.png") && !claimed.has("b.png"));
-        // What was harmed since is not there, nor is what nobody wrote down.
+        // A file that was changed since, or that was not recorded, counts as missing.
         for (file, harm) in [("a.png", "worst"), ("a.png", ""), ("b.png", "x")] {
             fs::write(dir.join(file), harm).unwrap();
             assert!(!Claimed::take(dir, "1", "unity", &files, false).unwrap().has(file), "{file} {harm}");

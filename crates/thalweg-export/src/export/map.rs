@@ -1,4 +1,4 @@
-//! [`MapExport`]: a terrain as pyramids of map tiles, and a page that shows them.
+//! [`MapExport`]: a terrain as pyramids of map tiles, with a web page that shows them.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -20,30 +20,30 @@ use thalweg_render::web::{
     MapTileRange, MeshTile, PAGE, SIDE, TileHeights, bounds, mesh_range, mesh_zoom, pixel, scale, tile_range,
 };
 
-/// What the page reads.
+/// The description of the tiles that the page reads.
 const TILES: &str = "tiles.json";
 
-/// The ending of tiles that are meshes, and what globes read about them.
+/// The extension of mesh tiles; the next constant is the file that globes read about them.
 const MESH: &str = "terrain";
 const GLOBE: &str = "layer.json";
 
-/// Most tiles of a pyramid.
+/// The greatest number of tiles of a pyramid.
 const MOST: u64 = 1 << 20;
 
-/// Tiles that are made between two words of progress, for each thread.
+/// The number of tiles that are made between two progress reports, for each thread.
 const AT_ONCE: usize = 4;
 
-/// A pyramid on its way.
+/// A pyramid export in progress.
 pub(super) struct MapExport {
     options: ExportOptions,
     folder: FilePath,
     name: String,
     place: MapPlace,
-    /// Whether tiles are meshes for globes.
+    /// True if the tiles are meshes for globes.
     mesh: bool,
-    /// The system that the heights came in, in words.
+    /// The coordinate system of the heights, in words.
     crs: String,
-    /// Whether the place is invented.
+    /// True if the position on Earth is invented.
     invented: bool,
     recipe: Option<(u64, String)>,
     land: SheetLevels,
@@ -51,11 +51,11 @@ pub(super) struct MapExport {
     seen: Option<Seen>,
     plan: Option<Plan>,
     written: usize,
-    /// Tiles with data.
+    /// The tiles with data.
     there: Vec<Part>,
 }
 
-/// A tile: pictures of it, or a mesh.
+/// A tile: images, or a mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Pixels(MapTile),
@@ -65,19 +65,19 @@ enum Part {
 struct Plan {
     claimed: Claimed,
     zooms: [u32; 2],
-    /// All that the land may lie in, coarse ones first.
+    /// All tiles that may intersect the land, the coarse ones first.
     tiles: Vec<Part>,
-    /// Metres of the lowest and the highest code of a mesh.
+    /// The metres of the lowest and the highest code of a mesh.
     range: [f64; 2],
 }
 
-/// The pyramids that are written.
+/// Returns the pyramids that are written.
 fn layers() -> impl Iterator<Item = &'static MapLayer> {
     MAP_LAYERS.iter().filter(|layer| layer.written)
 }
 
 impl Part {
-    /// Its files, by layer.
+    /// Returns the files of the tile, by layer.
     fn files(self) -> Vec<(&'static str, String)> {
         match self {
             Self::Pixels(MapTile { zoom, column, row }) => layers()
@@ -199,7 +199,7 @@ impl MapExport {
         Ok(Some(ExportProgress { doing: "writing", tiles }))
     }
 
-    /// Which tiles there may be; the folder is taken.
+    /// Determines which tiles there may be, and takes the folder.
     fn settle(&self) -> Result<Plan> {
         let Some([low, high]) = self.seen.as_ref().and_then(|seen| seen.range) else {
             return Err(Error::file(&self.folder, "is not written: no cell has data"));
@@ -210,7 +210,7 @@ impl MapExport {
         let mut count = 0u64;
         for zoom in zooms[0]..=zooms[1] {
             let range = match self.mesh {
-                // A globe asks for both its halves.
+                // A globe requests both hemispheres at zoom 0.
                 true if zoom == 0 => MapTileRange { columns: 0..=1, rows: 0..=0 },
                 true => mesh_range(rim, zoom),
                 false => tile_range(&self.land, &self.place, zoom),
@@ -233,7 +233,7 @@ impl MapExport {
                     Part::Pixels(MapTile { zoom, column, row })
                 }
             };
-            // A land that is wider than the map would come round.
+            // If the land is wider than the map, its columns wrap around, and the set removes duplicates.
             let MapTileRange { columns, rows } = range;
             let known: BTreeSet<Part> =
                 rows.flat_map(|row| columns.clone().map(move |column| part(row, column))).collect();
@@ -250,7 +250,7 @@ impl MapExport {
         let target = self.options.target.name;
         let files = [names(&tiles), self.others()].concat();
         let claimed = Claimed::take(&self.folder, &plan, target, &files, self.options.fresh)?;
-        // What a killed run has left in the folders of its tiles.
+        // Removes temporary files that a killed run has left in the folders of the tiles.
         let folders: BTreeSet<PathBuf> = files
             .iter()
             .filter(|_| !self.folder.is_in_memory())
@@ -260,7 +260,8 @@ impl MapExport {
         Ok(Plan { claimed, zooms, tiles, range: [low, if high > low { high } else { low + 1.0 }] })
     }
 
-    /// The last zoom is the first whose pixels are no wider than cells, and the first the last in which the land is no wider than a tile.
+    /// Returns the first and the last zoom: the last is the first zoom at which pixels are no wider than cells; the
+    /// first is the finest zoom at which the land is no wider than one tile.
     fn zooms(&self) -> [u32; 2] {
         let (wide, scale) = (self.land.width(self.land.finest()), scale(&self.land, &self.place));
         if self.mesh {
@@ -273,13 +274,13 @@ impl MapExport {
         [first, last]
     }
 
-    /// Files that are no tiles.
+    /// Returns the files other than tiles.
     fn others(&self) -> Vec<String> {
         let page = PAGE.iter().map(|(name, ..)| name.to_string()).chain([TILES.to_string()]);
         if self.mesh { vec![GLOBE.to_string()] } else { page.collect() }
     }
 
-    /// Writes the files of a tile; whether there are any. What a former run has written stays.
+    /// Writes the files of a tile; returns false if the tile has no data. Files that a previous run has written stay.
     fn write(&self, plan: &Plan, part: Part) -> Result<bool> {
         let files = part.files();
         if files.iter().all(|(_, file)| plan.claimed.has(file)) {
@@ -364,12 +365,12 @@ impl MapExport {
         }
     }
 
-    /// What Cesium reads: which tiles there are, by zoom.
+    /// Returns the description that Cesium reads: the available tiles by zoom.
     fn globe(&self, plan: &Plan) -> Value {
         let mut available = vec![Vec::new(); plan.zooms[1] as usize + 1];
         for [zoom, column, row] in self.there.iter().map(|part| part.place()) {
             let runs: &mut Vec<[u32; 3]> = &mut available[zoom as usize];
-            // Tiles come column by column, each from the south.
+            // Tiles are ordered by column, each column from the south, so runs of rows can be merged.
             match runs.last_mut().filter(|run| run[0] == column && run[2] + 1 == row) {
                 Some(run) => run[2] = row,
                 None => runs.push([column, row, row]),
@@ -438,17 +439,17 @@ impl MapExport {
     }
 }
 
-/// All files that tiles may have.
+/// Returns the names of all files that the tiles may have.
 fn names(tiles: &[Part]) -> Vec<String> {
     tiles.iter().flat_map(|part| part.files()).map(|(_, file)| file).collect()
 }
 
-/// Metres below which terrain-rgb has no colours.
+/// The elevation in metres below which terrain-rgb has no colours.
 const DEEPEST: f64 = -10_000.0;
 
-/// Where the ground lies, its system in words, and whether the place is invented.
+/// Returns the position of the ground, its coordinate system in words, and true if the position is invented.
 fn placed(ground: &Ground, origin: Option<LonLat>, warnings: &mut Vec<String>) -> Result<(MapPlace, String, bool)> {
-    /// Farthest north or south that a map of Web Mercator is of use.
+    /// The latitude beyond which a Web Mercator map is of no use, north or south.
     const FARTHEST: f64 = 84.0;
     let place = save_place(&ground.grid);
     if has_crs(&place) {

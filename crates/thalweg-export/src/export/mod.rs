@@ -1,8 +1,10 @@
-//! A terrain as files for another program: of a size that it takes, in tiles if it wants them, with the numbers to type there.
+//! Exports a terrain as files for another program: in a size that it accepts, in tiles if requested, with instructions
+//! and the numbers to enter there.
 //!
-//! What programs take is declared in [`TARGETS`]. An [`Export`] is stepped by its caller: first all samples are looked at, for one
-//! range over all tiles, then tile after tile is written. What has its name in the folder is whole; the manifest comes last, and a
-//! second run after an interruption goes on.
+//! The requirements of the programs are declared in [`TARGETS`]. An [`Export`] is stepped by its caller: first all
+//! samples are examined, to determine one range for all tiles, then the tiles are written one after the other. A file
+//! that exists under its name is complete. The manifest is written last, and a second run after an interruption resumes
+//! the export.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -63,67 +65,67 @@ pub use self::sides::SideRule;
 pub use self::target::{ExportTarget, HeightFile, LayerPlace, NameRule, Numbering, Seams, TARGETS};
 pub use self::words::table;
 
-/// What is exported, and how.
+/// The options of an export.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
-    /// The program that it is for.
+    /// The target program.
     pub target: &'static ExportTarget,
-    /// What files' names begin with; the input's name if not said.
+    /// The prefix of the file names; `None` uses the input's name.
     pub name: Option<String>,
-    /// Rows and columns of a single file; what lies nearest to the terrain's if not said.
+    /// The rows and columns of a single file; `None` uses the size nearest to the terrain's.
     pub size: Option<Size>,
-    /// Into how many files it goes.
+    /// The number or size of the tiles.
     pub tiles: ExportTiles,
-    /// Whether neighbouring tiles hold the same samples along their edge; what the target wants if not said.
+    /// True if neighbouring tiles share the samples of their edge; `None` uses the target's default.
     pub shared: Option<bool>,
-    /// Metres of the lowest and the highest code, rising, −16 000 to 16 000, with all heights between; the terrain's lowest and
-    /// highest if not said.
+    /// The metres of the lowest and the highest code, ascending, −16 000 to 16 000, with all heights in between; `None`
+    /// uses the terrain's lowest and highest height.
     pub range: Option<[f64; 2]>,
-    /// Layers that go along, by name, or as paths of rasters on the cells of the heights.
+    /// The layers to export in addition, by name, or as paths of rasters with the cells of the heights.
     pub layers: Vec<String>,
-    /// The ending of files of heights, without the dot; the target's usual one if not said.
+    /// The extension of the files of heights, without the dot; `None` uses the target's default.
     pub format: Option<String>,
-    /// Whether an export that the folder holds is taken away first; if not, another one there is refused.
+    /// True if an export in the folder is removed first; otherwise another export there is an error.
     pub fresh: bool,
-    /// Degrees of longitude (−180 to 180, east positive) and latitude (−84 to 84, north positive) of the middle of a terrain that lies
-    /// nowhere, for a map of the globe; 0, 0 if not said.
+    /// The longitude (−180 to 180 degrees, east positive) and latitude (−84 to 84 degrees, north positive) of the
+    /// centre of a terrain without a position on Earth, for a map of the globe; `None` uses 0, 0.
     pub origin: Option<LonLat>,
-    /// The first and the last zoom of such a map, 0 to 22, both included; those of the terrain's cells if not said.
+    /// The first and the last zoom of such a map, 0 to 22, both included; `None` derives them from the terrain's cells.
     pub zooms: Option<[u32; 2]>,
 }
 
 impl ExportOptions {
-    /// The usual ones.
+    /// Makes the default options for a target.
     pub fn new(target: &'static ExportTarget) -> Self {
         let (name, size, tiles, shared, range, layers, format, fresh) = Default::default();
         Self { target, name, size, tiles, shared, range, layers, format, fresh, origin: None, zooms: None }
     }
 }
 
-/// How far an export is.
+/// The progress of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportProgress {
-    /// What is being done: `looking` or `writing`.
+    /// The current phase: `looking` or `writing`.
     pub doing: &'static str,
-    /// How much is done, and how much there is. Of files: tiles looked at and tiles written together, of twice their number. Of a map's
-    /// pyramid each phase counts apart: bands of rows looked at, then tiles written.
+    /// The work done and the total. For files: tiles examined and tiles written together, of twice the number of tiles.
+    /// For a map's pyramid each phase counts separately: bands of rows examined, then tiles written.
     pub tiles: [u64; 2],
 }
 
-/// What an export left.
+/// The result of an export.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
-    /// Absolute paths of the files, the manifest last.
+    /// The absolute paths of the files, the manifest last.
     pub files: Vec<PathBuf>,
-    /// What the manifest holds, as JSON.
+    /// The content of the manifest, as JSON.
     pub manifest: Value,
-    /// What to click and type, with the numbers.
+    /// Instructions for importing the files, with the numbers to enter.
     pub how: String,
-    /// What was left out or had to be changed, in words; those of [`Export::warnings`] are not repeated.
+    /// Warnings about what was left out or had to be changed; those of [`Export::warnings`] are not repeated.
     pub warnings: Vec<String>,
 }
 
-/// An export of files with one range on its way: what [`Export`] is for all targets but maps.
+/// An export of files with one common range in progress: the implementation of [`Export`] for all targets except maps.
 struct SheetExport {
     options: ExportOptions,
     folder: FilePath,
@@ -134,18 +136,18 @@ struct SheetExport {
     layout: ExportLayout,
     spacing: [f64; 2],
     tiles: Vec<Cell>,
-    /// Where samples of heights lie, and those of each layer.
+    /// The sampling of the heights, followed by those of the layers.
     samplings: Vec<Sampling>,
     warnings: Vec<String>,
-    /// Features of the folder that go along.
+    /// The feature collections of the folder that are exported too.
     collections: Vec<PathBuf>,
-    /// What was seen of heights and of each layer, by tiles looked at.
+    /// The statistics of the heights and of each layer, for each examined tile.
     seen: Vec<Vec<Seen>>,
     plan: Option<Plan>,
     written: usize,
 }
 
-/// What is written, once all was looked at.
+/// The files to write, determined once all samples have been examined.
 struct Plan {
     claimed: Claimed,
     range: [f64; 2],
@@ -153,20 +155,20 @@ struct Plan {
     sheets: Vec<Coded>,
 }
 
-/// A file to each tile.
+/// One of the rasters that are written, with a file for each tile.
 struct Coded {
-    /// 0 for heights, then the layers from 1 on.
+    /// The index of the raster: 0 for heights, then the layers from 1.
     of: usize,
-    /// What its files' names begin with.
+    /// The prefix of the names of its files.
     head: String,
     ending: &'static str,
     coding: Coding,
 }
 
-/// Most classes of a layer that become masks.
+/// The greatest number of classes of a layer that become masks.
 const MOST_MASKS: usize = 32;
 
-/// Bytes that a sample of a tile takes on the way.
+/// The bytes of memory that a sample of a tile needs while it is processed.
 const NEED: u64 = 64;
 
 impl SheetExport {
@@ -259,7 +261,7 @@ impl SheetExport {
         };
         let said = self.warnings.len();
         self.warn_of_holes(&plan);
-        // One that holds something.
+        // The first tile with data.
         let full = self.seen.iter().position(|seen| seen[0].range.is_some()).unwrap_or(0);
         let first = self.file_name(&plan.sheets[0], self.tiles[full]);
         let facts = Facts {
@@ -287,7 +289,7 @@ impl SheetExport {
         ExportProgress { doing, tiles: [done as u64, 2 * self.tiles.len() as u64] }
     }
 
-    /// The next tiles, as many at once as there are threads, and room.
+    /// Returns the next tiles, as many as there are threads and as memory allows.
     fn some(&self, from: usize) -> Vec<Cell> {
         let need = NEED * (self.layout.side[0] * self.layout.side[1]) as u64;
         let room = memory::available().map_or(1, |free| free / 2 / need.max(1));
@@ -295,7 +297,7 @@ impl SheetExport {
         self.tiles[from..self.tiles.len().min(from + count)].to_vec()
     }
 
-    /// The values of heights (0) or of a layer (from 1 on) in a tile.
+    /// Reads the values of the heights (0) or of a layer (from 1) in a tile.
     fn piece(&self, of: usize, tile: Cell) -> Result<Piece> {
         let sheet = of.checked_sub(1).map_or(&self.ground.sheet, |k| &self.layers[k].sheet);
         let texels = of > 0 && self.options.target.layers == LayerPlace::Texels;
@@ -305,7 +307,7 @@ impl SheetExport {
 
     fn look(&self, tile: Cell) -> Result<Vec<Seen>> {
         let whole = |of: usize| of.checked_sub(1).is_some_and(|k| self.layers[k].whole);
-        // Samples that neighbours share are the one's that lies before.
+        // Samples shared by neighbours belong to the later tile, so that each is counted once.
         let own = [0, 1].map(|k| {
             let last = tile[k] + 1 == self.layout.tiles[k];
             self.layout.side[k] - usize::from(self.layout.shared && !last)
@@ -313,7 +315,7 @@ impl SheetExport {
         (0..=self.layers.len()).map(|of| Ok(Seen::of(&self.piece(of, tile)?, whole(of), own))).collect()
     }
 
-    /// What all tiles are, and what becomes of them; the folder is taken.
+    /// Determines the encoding of all files from the statistics of all tiles, and takes the folder.
     fn settle(&self) -> Result<Plan> {
         let all = |of: usize| self.seen.iter().map(|seen| seen[of].clone()).reduce(Seen::merge);
         let none = || Error::file(&self.folder, "is not written: no cell has data");
@@ -322,16 +324,16 @@ impl SheetExport {
         if let Some([minimum, maximum]) = self.options.range
             && (low < minimum || high > maximum)
         {
-            // As wide as the words say it.
+            // Rounded outward to three decimals, so that the range in the message contains all heights.
             let [low, high] = [(low * 1e3).floor() / 1e3, (high * 1e3).ceil() / 1e3];
             let allowed = format!("a range that holds all heights, {low} to {high} m");
             return Err(Error::value("range", format!("{minimum},{maximum}"), allowed));
         }
-        // Of flat land any range tells the height.
+        // On flat land any range represents the height.
         let range = self.options.range.unwrap_or([low, if high > low { high } else { low + 1.0 }]);
         let coding = match self.file.sample {
             SampleType::F32 if self.file.format == Format::Tiff => Coding::real(range),
-            // A picture says nothing of no data: the lowest height stands there.
+            // An EXR file cannot mark cells without data: they get the lowest height.
             SampleType::F32 => Coding::Real(range[0]),
             kind => Coding::Range(range, kind),
         };
@@ -350,7 +352,7 @@ impl SheetExport {
         Ok(Plan { claimed, range, heights, sheets })
     }
 
-    /// The files that a layer becomes.
+    /// Returns the files that a layer becomes.
     fn coded(&self, of: usize, layer: &GoingLayer, seen: &Seen) -> Result<Vec<Coded>> {
         let head = format!("{}_{}", self.name, layer.name);
         let Some(range) = seen.range else { return Err(Error::layer(&layer.name, "has no data at all")) };
@@ -365,7 +367,7 @@ impl SheetExport {
             LayerPlace::Rasters if layer.whole => one("tif", whole()?),
             LayerPlace::Rasters => one("tif", Coding::real(range)),
             LayerPlace::Pictures if layer.whole => {
-                // A picture says nothing of no data: it takes 0.
+                // A PNG file cannot mark cells without data: they get 0.
                 let kept = match Coding::codes(range, false) {
                     Some(Coding::Codes(kind @ (SampleType::U8 | SampleType::U16), _)) => Coding::Codes(kind, 0.0),
                     _ => {
@@ -406,7 +408,7 @@ impl SheetExport {
         sheets.iter().flat_map(|sheet| self.tiles.iter().map(|tile| self.file_name(sheet, *tile))).collect()
     }
 
-    /// The files beside maps: their styles, and what holds the features.
+    /// Returns the names of the files in addition to maps: their styles, and the GeoPackage of the features.
     fn beside(&self, sheets: &[Coded]) -> Vec<String> {
         let maps = sheets.iter().filter(|_| self.options.target.layers == LayerPlace::Rasters);
         let styles = maps.flat_map(|sheet| self.tiles.iter().map(|tile| style_name(&self.file_name(sheet, *tile))));
@@ -440,7 +442,7 @@ impl SheetExport {
         write_lines(self.folder.join(format!("{}.gpkg", self.name)), &self.collections, epsg)
     }
 
-    /// Writes those files of a tile that are not there.
+    /// Writes those files of a tile that do not exist yet.
     fn write(&self, plan: &Plan, tile: Cell) -> Result<()> {
         for of in 0..=self.layers.len() {
             let missing = |sheet: &&Coded| sheet.of == of && !plan.claimed.has(&self.file_name(sheet, tile));
@@ -458,7 +460,7 @@ impl SheetExport {
                         let (unit, whole) = of
                             .checked_sub(1)
                             .map_or(("m", false), |k| (self.layers[k].unit.as_str(), self.layers[k].whole));
-                        // A map without holes needs no number for them.
+                        // A map without missing data needs no value for it.
                         let holes = self.seen.iter().any(|seen| seen[of].missing > 0);
                         let nodata = sheet.coding.nodata().filter(|_| holes);
                         let name = of.checked_sub(1).map_or("height", |k| self.layers[k].name.as_str());
@@ -474,7 +476,7 @@ impl SheetExport {
         Ok(())
     }
 
-    /// Where the cells of a window lie, of a map that keeps its cells.
+    /// Returns the georeference of a window, for a map that keeps its cells.
     fn place(&self, window: CellRect) -> Option<Georeference> {
         let [i, j]: [f64; 2] = window.start.map(|n| n as f64).into();
         let mut place = self.ground.grid.georeference.clone().unwrap_or_default();
@@ -562,13 +564,13 @@ impl SheetExport {
         Ok(manifest)
     }
 
-    /// Map coordinates of the first sample, which is the terrain's.
+    /// Returns the map coordinates of the first sample, which is the terrain's first sample.
     fn corner(&self) -> Option<MapPoint> {
         let [x, x_j, x_i, y, y_j, y_i] = self.ground.grid.georeference.as_ref()?.transform?;
         Some(MapPoint::new(x + 0.5 * x_j + 0.5 * x_i, y + 0.5 * y_j + 0.5 * y_i))
     }
 
-    /// What the samples of a layer's file mean.
+    /// Describes the meaning of the samples of a layer's file.
     fn told(&self, sheet: &Coded) -> Value {
         let layer = &self.layers[sheet.of - 1];
         let mut told =
@@ -591,7 +593,7 @@ impl SheetExport {
 
     fn warn_of_size(&mut self, source: Size) {
         let [rows, cols] = self.layout.total();
-        // Who asked for a size knows.
+        // A user who requested a size needs no warning.
         if [rows, cols] == source || self.options.size.is_some() {
             return;
         }
@@ -621,12 +623,12 @@ impl SheetExport {
     }
 }
 
-/// Texels in all.
+/// Returns the total size in texels, or in samples if `texels` is false.
 fn texel_total(layout: &ExportLayout, texels: bool) -> Size {
     if texels { [0, 1].map(|k| layout.tiles[k] * (layout.side[k] - 1)) } else { layout.total() }
 }
 
-/// The texels of a tile.
+/// Returns the texels of a tile.
 fn texel_window(layout: &ExportLayout, tile: Cell) -> CellRect {
     let size = layout.side.map(|n| n - 1);
     CellRect::new([0, 1].map(|k| tile[k] * size[k]), size)

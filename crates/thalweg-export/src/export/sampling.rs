@@ -1,47 +1,49 @@
-//! Samples of an export made of those of a terrain, window by window.
+//! Computes the samples of an export from those of a terrain, window by window.
 
 use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
 use thalweg_core::{CellRect, Field, Result, Size};
 
-/// A map that is read by windows.
+/// A raster that is read in windows.
 pub(super) trait Sheet: Send + Sync {
-    /// Rows and columns.
+    /// Returns the rows and columns.
     fn size(&self) -> Size;
 
-    /// The values of a window.
+    /// Returns the values of a window.
     fn piece(&self, window: CellRect) -> Result<Piece>;
 }
 
-/// Values of a window in row-major order; `missing` is true where there is no data, and the value then any number.
+/// The values of a window in row-major order; `missing` is true where there is no data, and the value is arbitrary
+/// there.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     pub values: Field<f64>,
     pub missing: Option<Field<bool>>,
 }
 
-/// How values lie between samples.
+/// How values are interpolated between samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Between {
-    /// Bicubic, or low-passed where there are fewer: ground.
+    /// Bicubic interpolation, or a low-pass filter if there are fewer samples: for ground.
     Smooth,
-    /// Linear, or low-passed: never beyond the range of the old ones.
+    /// Linear interpolation, or a low-pass filter; never leaves the range of the old values.
     Convex,
-    /// The nearest one: classes.
+    /// Nearest neighbour: for classes.
     Nearest,
 }
 
-/// Where the samples of an export lie among those of a terrain.
+/// The positions of an export's samples relative to those of a terrain.
 pub(super) struct Sampling {
     rows: Axis,
     cols: Axis,
     between: Between,
 }
 
-/// Source cells that are held at once, about.
+/// The approximate number of source cells that are in memory at a time.
 const HELD: usize = 1 << 22;
 
 impl Sampling {
-    /// From `from` samples to `to` with corners on corners; `texels` are the middles of as many equal parts instead.
+    /// Makes the sampling from `from` samples to `to` with coinciding corner samples. With `texels`, the new samples
+    /// are the centres of as many equal parts instead.
     pub fn new(from: Size, to: Size, between: Between, texels: bool) -> Self {
         let kernel = match between {
             _ if texels => Kernel::Middles,
@@ -52,10 +54,11 @@ impl Sampling {
         Self { rows, cols, between }
     }
 
-    /// The samples of a window of the export. They depend on nothing but their place: windows that overlap agree to the bit.
+    /// Computes the samples of a window of the export. They depend only on their position, so overlapping windows have
+    /// the same bits.
     ///
     /// # Errors
-    /// What the sheet cannot read.
+    /// Returns an error if the raster cannot be read.
     pub fn window(&self, sheet: &dyn Sheet, window: CellRect) -> Result<Piece> {
         let (cols, first_col, width) = self.part(&self.cols, window.start[1], window.size()[1]);
         let mut values = Vec::with_capacity(window.size()[0] * window.size()[1]);
@@ -64,7 +67,7 @@ impl Sampling {
         let mut row = window.start[0];
         while row < end {
             let mut count = end - row;
-            // So few rows that what they are made of can be held.
+            // The number of rows is halved until the source cells that they need fit into [`HELD`].
             while count > 1 && self.part(&self.rows, row, count).2.saturating_mul(width) > HELD {
                 count = count.div_ceil(2);
             }
@@ -85,7 +88,8 @@ impl Sampling {
         Ok(Piece { values: Field::from_vec(window.size(), values)?, missing })
     }
 
-    /// Some samples of an axis, counted from the first old one that they are made of; that one; and how many old ones there are.
+    /// Returns some samples of an axis with indices relative to the first old sample that they need; the index of that
+    /// sample; and the number of old samples.
     fn part(&self, axis: &Axis, start: usize, count: usize) -> (Axis, usize, usize) {
         let range = start..start + count;
         let by_weights = axis.weights[range.clone()].iter().flatten().map(|(k, _)| *k);
@@ -106,7 +110,7 @@ impl Sampling {
         }
         let mut values = filter(piece.values.size(), |i, j| piece.values[(i, j)], rows, cols);
         if let Some(mask) = &piece.missing {
-            // What would be made of a cell without data takes the nearest cell as it is.
+            // A new sample that would depend on a cell without data gets the value of the nearest cell.
             let lame = touched(mask, rows, cols);
             values = Field::generate(size, |i, j| if lame[(i, j)] { piece.values[near(i, j)] } else { values[(i, j)] });
         }

@@ -1,29 +1,30 @@
-//! Which numbers of samples a program takes along a side of a file.
+//! [`SideRule`]: the numbers of samples that a program accepts along a side of a file.
 
 /// The numbers of samples that a side may have. Limits are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideRule {
-    /// All from the first to the second.
+    /// All numbers from the first to the second.
     Any(usize, usize),
-    /// 2ⁿ from the first to the second, both such powers.
+    /// The powers of two (2ⁿ) from the first to the second, which are powers of two themselves.
     Power(usize, usize),
-    /// 2ⁿ + 1 from the first to the second, both such numbers.
+    /// The numbers 2ⁿ + 1 from the first to the second, which are such numbers themselves.
     PowerPlusOne(usize, usize),
-    /// Components of one or two sections a side, of 7, 15, 31, 63, 127 or 255 quads, and one sample more; at most `most` components a
-    /// side. Those of `usual` are chosen where nobody asks for another.
+    /// Components of one or two sections along a side, with 7, 15, 31, 63, 127 or 255 quads per section, plus one
+    /// sample; at most `most` components along a side. The numbers of `usual` are preferred unless another number is
+    /// requested.
     Components {
-        /// Samples along a side that the program's maker recommends, ascending.
+        /// The numbers of samples along a side that the program's maker recommends, ascending.
         usual: &'static [usize],
-        /// Most components along a side.
+        /// The greatest number of components along a side.
         most: usize,
     },
 }
 
-/// Quads along a section of a component.
+/// The numbers of quads along a section of a component.
 const SECTIONS: [usize; 6] = [7, 15, 31, 63, 127, 255];
 
 impl SideRule {
-    /// Whether a side may have so many samples.
+    /// Returns true if a side may have this number of samples.
     pub fn allows(self, samples: usize) -> bool {
         match self {
             Self::Any(least, most) => (least..=most).contains(&samples),
@@ -37,10 +38,11 @@ impl SideRule {
         }
     }
 
-    /// The number that is chosen for a side of so many samples: the nearest allowed one, of two as near the greater.
+    /// Returns the number that is chosen for a side of this number of samples: the nearest allowed number, and the
+    /// greater one of two at the same distance.
     ///
-    /// Of components the greatest usual number is the most. An allowed number stays; else the nearest usual one is taken if it is within a
-    /// sixteenth, and [`SideRule::beside`] if not.
+    /// For components, the greatest usual number is the maximum. An allowed number stays. Otherwise the nearest usual
+    /// number is taken if it is within a sixteenth, and [`SideRule::beside`] if not.
     pub fn nearest(self, samples: usize) -> usize {
         let among = |all: &mut dyn Iterator<Item = usize>| {
             let off = |n: &usize| (n.abs_diff(samples), usize::MAX - n);
@@ -50,7 +52,7 @@ impl SideRule {
             Self::Any(least, most) => samples.clamp(least, most),
             Self::Power(least, most) => among(&mut powers(least, most)),
             Self::PowerPlusOne(least, most) => among(&mut powers(least - 1, most - 1).map(|n| n + 1)),
-            // What it takes stays; what lies far from all that is recommended takes what is allowed beside it.
+            // An allowed number stays; a number far from all recommended ones becomes the nearest allowed one.
             Self::Components { usual, .. } => {
                 let near = among(&mut usual.iter().copied());
                 let is_near = near.abs_diff(samples) <= samples / 16 || Some(&near) == usual.last() && samples > near;
@@ -63,7 +65,8 @@ impl SideRule {
         }
     }
 
-    /// The allowed number of samples nearest to so many, recommended or not; of two as near the greater.
+    /// Returns the allowed number of samples nearest to this number, recommended or not; the greater one of two at the
+    /// same distance.
     pub fn beside(self, samples: usize) -> usize {
         match self {
             Self::Components { usual, most } => {
@@ -75,7 +78,7 @@ impl SideRule {
         }
     }
 
-    /// The rule in words.
+    /// Returns the rule in words.
     pub fn shown(self) -> String {
         match self {
             Self::Any(least, most) => format!("{least} to {most}"),
@@ -112,7 +115,8 @@ mod tests {
             assert!(unreal.allows(unreal.beside(n)), "{n}");
         }
         assert_eq!([512, 1024, 4096, 9999].map(|n| unreal.nearest(n)), [505, 1009, 4033, 8129]);
-        // What is taken stays, and nothing is blown up or cut down by half to what is recommended.
+        // An allowed number stays, and other numbers change by at most a sixteenth instead of jumping to a recommended
+        // number.
         for n in [64, 993, 1021, 300, 1500, 100, 700] {
             let near = unreal.nearest(n);
             assert!(

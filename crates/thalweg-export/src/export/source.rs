@@ -1,4 +1,4 @@
-//! What is exported: heights and layers, of a file, of a world's folder, or held in memory.
+//! The input of an export: heights and layers from a file, from a world's folder, or from memory.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,36 +16,36 @@ use thalweg_io::{
 };
 use thalweg_models::models::Models;
 
-/// Heights that are read by windows, and what is known of them.
+/// Heights that are read in windows, with their metadata.
 pub(super) struct Ground {
     pub sheet: Box<dyn Sheet>,
     pub grid: Grid,
     pub warnings: Vec<String>,
-    /// What the terrain is called where nobody gives a name.
+    /// The default name of the export.
     pub name: String,
-    /// Seed and hash of the recipe, where there is one.
+    /// The seed and the hash of the recipe, if there is one.
     pub recipe: Option<(u64, String)>,
     from: From,
 }
 
-/// Where layers are looked for.
+/// Where layers are looked up.
 enum From {
     Folder(PathBuf),
     File,
     Held(Arc<Terrain>),
 }
 
-/// A layer that goes along.
+/// A layer that is exported with the heights.
 pub(super) struct GoingLayer {
     pub name: String,
     pub unit: String,
-    /// Whether its values are whole numbers that stand for something: nothing lies between two of them.
+    /// True if its values are integers that stand for categories and are not interpolated.
     pub whole: bool,
     pub sheet: Box<dyn Sheet>,
 }
 
 impl Ground {
-    /// Of a file, or of a folder that holds a world. A TIFF is read by windows, other formats whole.
+    /// Opens a file, or a folder that contains a world. A TIFF is read in windows, other formats as a whole.
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         let (file, from) = match path.is_dir() {
             true => (heights_in(path)?, From::Folder(path.to_path_buf())),
@@ -59,26 +59,26 @@ impl Ground {
             grid = made.framed(grid)?;
             recipe = Some((made.seed, made.hash()));
         }
-        // A folder may be named as `.`.
+        // The folder may be given as `.`, so the absolute path provides the name.
         let whole = std::path::absolute(path).map_err(Error::io(path, "find"))?;
         let name = if path.is_dir() { whole.file_name() } else { whole.file_stem() };
         let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(Self { sheet, grid, warnings, name, recipe, from })
     }
 
-    /// Of a terrain in memory.
+    /// Takes the heights of a terrain in memory.
     pub fn held(terrain: Arc<Terrain>) -> Self {
         let (grid, name) = (terrain.grid.clone(), "terrain".to_string());
         let sheet = Box::new(HeldGround(terrain.clone()));
         Self { sheet, grid, warnings: Vec::new(), name, recipe: None, from: From::Held(terrain) }
     }
 
-    /// The folder of a world, if it is one.
+    /// Returns the folder of the world, if the input is one.
     pub fn folder(&self) -> Option<&Path> {
         if let From::Folder(folder) = &self.from { Some(folder) } else { None }
     }
 
-    /// The layer of that name; of a folder or of a file also a path to a raster.
+    /// Returns the layer of this name. For a folder or a file, the name may also be the path of a raster.
     pub fn layer(&self, name: &str) -> Result<GoingLayer> {
         if let From::Held(terrain) = &self.from {
             return held_layer(terrain, name);
@@ -130,7 +130,8 @@ impl Ground {
     }
 }
 
-/// Whether two maps of one size that say where they lie say the same, to a tenth of a cell.
+/// Returns true if two maps of the same size do not have different positions: their corners agree to a tenth of a cell,
+/// unless one of them has no coordinate system.
 fn lies_there(own: &Georeference, given: &Georeference) -> bool {
     if !has_crs(own) || !has_crs(given) {
         return true;
@@ -141,7 +142,7 @@ fn lies_there(own: &Georeference, given: &Georeference) -> bool {
     same_system && [0, 3].iter().all(|k| (a[*k] - b[*k]).abs() <= tenth)
 }
 
-/// The rasters in a folder, by name.
+/// Returns the names of the rasters in a folder.
 fn rasters(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let rasters = entries.filter(|path| path.extension().is_some_and(|ending| ending == "tif"));
@@ -151,7 +152,7 @@ fn rasters(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A file's heights by windows.
+/// Opens a file's heights for reading in windows.
 fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, Vec<String>)> {
     if options.deterrace || !Format::of(path)?.reads_windows() {
         let loaded = load(path, options)?;
@@ -173,10 +174,10 @@ fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, 
     Ok((Box::new(HeightWindows { path: path.to_path_buf(), windows, reading }), grid, warnings))
 }
 
-/// Samples that are looked at together, about.
+/// The approximate number of samples that are examined together.
 const BAND: usize = 1 << 22;
 
-/// All of a file, by rows of its strips or tiles.
+/// Divides a file into windows that are multiples of its strips or tiles in height.
 fn bands(windows: &dyn WindowedMap) -> impl Iterator<Item = CellRect> + use<> {
     let [rows, cols] = windows.size();
     let chunk = windows.chunk()[0];
@@ -184,7 +185,7 @@ fn bands(windows: &dyn WindowedMap) -> impl Iterator<Item = CellRect> + use<> {
     (0..rows).step_by(count).map(move |first| CellRect::new([first, 0], [count.min(rows - first), cols]))
 }
 
-/// A file's heights.
+/// The heights of a file.
 struct HeightWindows {
     path: PathBuf,
     windows: Box<dyn WindowedMap>,
@@ -204,7 +205,7 @@ impl Sheet for HeightWindows {
     }
 }
 
-/// A file's values as they are.
+/// The values of a file.
 struct LayerWindows {
     windows: Box<dyn WindowedMap>,
     nodata: Option<f64>,
@@ -284,8 +285,8 @@ fn held_layer(terrain: &Arc<Terrain>, name: &str) -> Result<GoingLayer> {
 }
 
 impl ExportTarget {
-    /// The layers of a terrain in memory that this target has a place for, by name: none without data, no more classes than become masks,
-    /// no whole numbers beyond what a picture holds.
+    /// Returns the names of the layers of a terrain in memory that this target can use: not those without data, with
+    /// more classes than masks are allowed, or with integers that an image cannot store.
     pub fn layers_of(&self, terrain: &Terrain) -> Vec<String> {
         let loose = terrain.loose.clone().map(Cells::Height);
         let loose = loose.iter().map(|cells| (LOOSE.name, cells));
@@ -319,11 +320,11 @@ impl ExportTarget {
     }
 }
 
-/// A window of values, `None` where there is no data.
+/// Makes a window from values, `None` where there is no data.
 fn piece(size: Size, value: impl Fn(usize) -> Option<f64> + Sync) -> Result<Piece> {
     let at = |i: usize, j: usize| value(i * size[1] + j);
     let values = Field::generate(size, |i, j| at(i, j).unwrap_or(f64::NAN));
     let missing = values.as_slice().iter().any(|v| v.is_nan()).then(|| values.map(|v| v.is_nan()));
-    // A sum with a weight of zero must stay a number.
+    // Missing values become 0, because NaN would spoil a sum even with a weight of zero.
     Ok(Piece { values: values.map(|v| if v.is_nan() { 0.0 } else { *v }), missing })
 }

@@ -1,15 +1,16 @@
-//! How a map is drawn where it is opened: a style file beside it, `NAME.qml`, which QGIS takes of itself.
+//! Style files for maps: a file `NAME.qml` next to each map, which QGIS loads automatically.
 //!
-//! Of QGIS's own format (QGIS Project, Documentation: QGIS File Formats, QML) the least that says colours.
+//! A minimal file in QGIS's own format (QGIS Project, Documentation: QGIS File Formats, QML) that specifies the
+//! colours.
 
 use std::fmt::Write;
 
 use thalweg_render::pictures::ramps::Ramp;
 
-/// Stops of a course of colours.
+/// The number of stops of a colour ramp.
 const STOPS: usize = 12;
 
-/// The style of a map of real numbers, from the lowest to the highest.
+/// Returns the style of a map of real numbers, from the lowest to the highest.
 pub(super) fn course(ramp: &Ramp, [low, high]: [f64; 2], unit: &str) -> String {
     let mut items = String::new();
     for k in 0..STOPS {
@@ -29,7 +30,7 @@ pub(super) fn course(ramp: &Ramp, [low, high]: [f64; 2], unit: &str) -> String {
     ))
 }
 
-/// The style of a map of classes: a colour to each.
+/// Returns the style of a map of classes, with one colour per class.
 pub(super) fn classes(codes: &[i64]) -> String {
     let mut items = String::new();
     for code in codes {
@@ -51,7 +52,7 @@ fn style(renderer: &str) -> String {
     )
 }
 
-/// Text as XML has it.
+/// Escapes text for XML.
 fn marked(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
@@ -60,7 +61,7 @@ fn hex([r, g, b]: [u8; 3]) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// The colour of a class: hues a golden angle apart, so that neighbours differ.
+/// Returns the colour of a class. Hues are a golden angle apart, so that classes with adjacent numbers differ.
 fn shade(code: i64) -> [u8; 3] {
     const GOLDEN: f64 = 0.381_966;
     let hue = (code as f64 * GOLDEN).rem_euclid(1.0);

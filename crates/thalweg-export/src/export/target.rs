@@ -1,110 +1,114 @@
-//! [`ExportTarget`]: what a program takes, declared once. Help, checks, manifests, the book's table and the tests are made of [`TARGETS`].
+//! [`ExportTarget`]: the requirements of a program, declared once. The help, the checks, the manifests, the book's
+//! table and the tests are derived from [`TARGETS`].
 
 use super::sides::SideRule;
 use thalweg_core::{Cell, Error, Result};
 use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{Format, SampleType};
 
-/// A program that a terrain is written for.
+/// A program for which a terrain is exported.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportTarget {
-    /// What it is called after `--for`.
+    /// The name after `--for`.
     pub name: &'static str,
-    /// What it is.
+    /// A short description.
     pub about: &'static str,
-    /// Samples along a side of a single file.
+    /// The accepted numbers of samples along a side of a single file.
     pub sides: SideRule,
-    /// Samples along a side of a tile; the same rule where tiles have none of their own.
+    /// The accepted numbers of samples along a side of a tile; the same rule if tiles have no rule of their own.
     pub tile_sides: SideRule,
-    /// Whether a file has as many rows as columns.
+    /// True if a file must have as many rows as columns.
     pub square: bool,
-    /// Whether metres between samples are one number for both directions.
+    /// True if the program takes one number for the spacing of samples in both directions.
     pub one_spacing: bool,
-    /// Whether the terrain may be resampled: a map keeps its cells.
+    /// True if the terrain may be resampled; false for maps, which keep their cells.
     pub resamples: bool,
-    /// What tiles share where nothing else is asked for, and whether another way has a use.
+    /// What tiles share by default, and whether another choice is possible.
     pub seams: Seams,
-    /// Files of heights that it reads, the usual one first.
+    /// The files of heights that the program reads, the default first.
     pub heights: &'static [HeightFile],
-    /// Which row of a file comes first.
+    /// The order of the rows in a file.
     pub rows: RowOrder,
-    /// How tiles are numbered in names.
+    /// How tiles are numbered in file names.
     pub numbering: Numbering,
-    /// What of a name it would read as something else.
+    /// The parts of a name that the program would misread.
     pub names: NameRule,
-    /// What becomes of layers.
+    /// How layers are exported.
     pub layers: LayerPlace,
-    /// What to click and type, `{…}` standing for the numbers.
+    /// Instructions for importing; `{…}` stands for the numbers.
     pub how: &'static str,
-    /// The same of tiles, after it.
+    /// Instructions for importing tiles, which follow `how`.
     pub how_tiles: &'static str,
-    /// What was read back, and by whom: the book says so.
+    /// How the exported files were verified, and with which program; shown in the book.
     pub verdict: &'static str,
-    /// Where its makers say so.
+    /// The documentation of the program's makers.
     pub source: &'static str,
 }
 
 /// A kind of file of heights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeightFile {
-    /// The ending of its name, without the dot.
+    /// The extension, without the dot.
     pub ending: &'static str,
-    /// Its format.
+    /// The format.
     pub format: Format,
-    /// Type of its samples: `U16` codes over the range of heights, `F32` metres, or the `U8` channels of a colour that codes metres.
+    /// The type of the samples: `U16` codes over the range of heights, `F32` metres, or the `U8` channels of a colour
+    /// that encodes metres.
     pub sample: SampleType,
 }
 
 /// What neighbouring tiles share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seams {
-    /// The samples of their common edge, which both hold.
+    /// The samples of their common edge, which both contain.
     Shared,
-    /// Nothing: where one ends the next begins.
+    /// Nothing: the next tile begins with the next sample.
     Adjacent,
-    /// Shared unless adjacent ones are asked for.
+    /// Shared by default; adjacent on request.
     Either,
 }
 
-/// How tiles are numbered in names: what follows the name. Numbers count from 0.
+/// How tiles are numbered in file names: the suffix after the name. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbering {
-    /// `_x0_y0`, y from the north.
+    /// `_x0_y0`: column and row, y from the north.
     ColumnRow,
     /// `_0_0`: along x, then along z from the south.
     Plane,
     /// `_00_00`: along x, then along z from the north.
     Regions,
-    /// `/{z}/{x}/{y}`: no files of one range but a pyramid of map tiles on the globe.
+    /// `/{z}/{x}/{y}`: not files with one range, but a pyramid of map tiles of the globe.
     Pyramid,
 }
 
-/// What of a file's name a program reads as something else.
+/// The parts of a file's name that a program would misread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
-    /// Nothing: letters of any script and spaces are good.
+    /// None: letters of any script and spaces are allowed.
     Free,
     /// A size, `1009x1009`, or a tile's number, `_x0_y0`.
     Sizes,
     /// Two numbers at the end, `_0_0`.
     Numbers,
-    /// Nothing, but it takes plain letters alone.
+    /// None, but only plain letters are allowed.
     Plain,
 }
 
-/// What becomes of layers.
+/// How layers are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerPlace {
-    /// There is none for them.
+    /// Not at all.
     None,
-    /// Masks of 8 bits on the samples of heights: one for each class, 255 where it is and 0 elsewhere; one for each layer of real numbers,
-    /// 0 to 255 over 0 to 1 for shares, else over the range from 0, or the lowest value below it, to the highest.
+    /// Masks of 8 bits with the samples of the heights. A layer of classes becomes one mask per class, 255 where the
+    /// class is and 0 elsewhere. A layer of real numbers becomes one mask: shares from 0 to 1 are mapped to 0 to 255;
+    /// other values over the range from 0, or from the lowest value if it is below 0, to the highest.
     Masks,
-    /// The same on texels, one fewer than samples along a side.
+    /// The same masks with texels, one fewer than samples along a side.
     Texels,
-    /// Pictures on the samples of heights: classes as they are, 0 where there is no data; real numbers over their range in 16 bits.
+    /// Images with the samples of the heights: classes unchanged, 0 where there is no data; real numbers over their
+    /// range in 16 bits.
     Pictures,
-    /// Rasters (`.tif`): classes as whole numbers, real numbers as `f32`.
+    /// Rasters (`.tif`): classes as integers, real numbers as `f32`.
     Rasters,
 }
 
@@ -117,14 +121,14 @@ const RGB: HeightFile = HeightFile { ending: "png", format: Format::Png, sample:
 const MESH: HeightFile = HeightFile { ending: "terrain", format: Format::R16, sample: SampleType::U16 };
 const TIFF: HeightFile = HeightFile { ending: "tif", format: Format::Tiff, sample: SampleType::F32 };
 
-/// Most samples along a side where a program names no limit.
+/// The greatest number of samples along a side if a program specifies no limit.
 const MOST: usize = 65_536;
 
 const LANDSCAPE: SideRule = SideRule::Components { usual: &[127, 253, 505, 1009, 2017, 4033, 8129], most: 32 };
 const TERRAIN: SideRule = SideRule::PowerPlusOne(33, 4097);
 const ANY: SideRule = SideRule::Any(2, MOST);
 
-/// The traits that most programs share. A target states its others.
+/// The properties that most programs share. A target specifies its differences.
 const USUAL: ExportTarget = ExportTarget {
     name: "",
     about: "",
@@ -145,7 +149,7 @@ const USUAL: ExportTarget = ExportTarget {
     source: "",
 };
 
-/// The programs that terrains are written for.
+/// The programs for which terrains are exported.
 pub const TARGETS: [ExportTarget; 9] = [
     ExportTarget {
         name: "unreal",
@@ -289,19 +293,19 @@ pub const TARGETS: [ExportTarget; 9] = [
 ];
 
 impl ExportTarget {
-    /// The target of that name.
+    /// Returns the target of this name.
     ///
     /// # Errors
-    /// [`Error::Unknown`] when there is none; with the names that there are.
+    /// Returns [`Error::Unknown`] with the known names if there is none.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = TARGETS.iter().find(|target| target.name == name);
         found.ok_or_else(|| Error::unknown("target", name, TARGETS.iter().map(|target| target.name)))
     }
 
-    /// The kind of file of that ending (without the dot), or the usual one for `None`.
+    /// Returns the kind of file with this extension (without the dot), or the default for `None`.
     ///
     /// # Errors
-    /// An ending that the target does not read heights from; with those that it does.
+    /// Returns an error with the accepted extensions if the target does not read heights from such files.
     pub fn height_file(&self, ending: Option<&str>) -> Result<HeightFile> {
         let Some(ending) = ending else { return Ok(self.heights[0]) };
         let found = self.heights.iter().find(|file| file.ending == ending);
@@ -309,11 +313,12 @@ impl ExportTarget {
         found.copied().ok_or_else(|| Error::value("format", ending, format!("{} (for {})", known(), self.name)))
     }
 
-    /// Refuses a name that the program, or a disk, would take for something else.
+    /// Rejects a name that the program, or a file system, would misread.
     ///
     /// # Errors
-    /// What is not 1 to 100 bytes of letters a to z, digits, `_` and `-` (for [`NameRule::Free`] of any script, and with spaces inside);
-    /// the name of a device of Windows; what the target's [`NameRule`] says is misread.
+    /// Returns an error unless the name is 1 to 100 bytes of letters a to z, digits, `_` and `-` (for
+    /// [`NameRule::Free`], letters of any script, and spaces inside); if it is the name of a device in Windows; or if
+    /// the target misreads it according to its [`NameRule`].
     pub fn check_name(&self, name: &str) -> Result<()> {
         let refuse = |allowed: &str| Err(Error::value("name", name, allowed));
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -328,7 +333,7 @@ impl ExportTarget {
                 _ => "1 to 100 letters a to z, digits, _ and -; --name gives another",
             });
         }
-        // What Windows takes for a device, whatever its ending.
+        // Windows takes these names for devices, whatever their extension.
         let upper = name.to_ascii_uppercase();
         let is_port = upper.len() == 4 && (upper.starts_with("COM") || upper.starts_with("LPT"));
         if ["CON", "PRN", "AUX", "NUL"].contains(&upper.as_str())
@@ -353,7 +358,7 @@ impl ExportTarget {
         }
     }
 
-    /// The suffix of a tile's file name, by its row and column among `rows` rows of tiles.
+    /// Returns the suffix of a tile's file name, from its row and column among `rows` rows of tiles.
     pub fn suffix(&self, tile: Cell, rows: usize) -> String {
         let Cell { row, col } = tile;
         match self.numbering {
@@ -365,7 +370,7 @@ impl ExportTarget {
     }
 }
 
-/// Whether two numbers stand in a name with an x between them.
+/// Returns true if the name contains two numbers with an x between them.
 fn is_size(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.windows(3).any(|of| of[0].is_ascii_digit() && of[1].eq_ignore_ascii_case(&b'x') && of[2].is_ascii_digit())

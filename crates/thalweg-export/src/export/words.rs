@@ -1,39 +1,39 @@
-//! What is said after an export: what to click and type, with the numbers; and the book's table.
+//! The instructions after an export, with the numbers to enter in the program; and the book's table of targets.
 
 use super::layout::ExportLayout;
 use super::target::{ExportTarget, LayerPlace, Numbering, Seams, TARGETS};
 use thalweg_core::{Cell, Size};
 use thalweg_io::sidecar::{Engines, RowOrder};
 
-/// What numbers are made of.
+/// The data from which the numbers are computed.
 pub(super) struct Facts<'a> {
     pub layout: &'a ExportLayout,
-    /// Metres between rows and between columns.
+    /// The metres between rows and between columns.
     pub spacing: [f64; 2],
-    /// Metres of the lowest and of the highest code.
+    /// The metres of the lowest and of the highest code.
     pub range: [f64; 2],
-    /// Sea level in metres, if there is a sea.
+    /// The sea level in metres, if there is a sea.
     pub sea: Option<f64>,
-    /// The (first) file of heights, and what the names of all begin with.
+    /// The (first) file of heights, and the prefix of the names of all.
     pub file: &'a str,
     pub name: &'a str,
-    /// Whether it holds metres, not codes.
+    /// True if the file stores metres instead of codes.
     pub metres: bool,
-    /// The reference system in words.
+    /// The coordinate reference system in words.
     pub crs: &'a str,
 }
 
-/// The levels between which Minecraft builds, and its sea's, by default.
+/// The default levels between which Minecraft can build; the next constant is its default sea level.
 const BLOCKS: [f64; 2] = [-64.0, 319.0];
 const WATER: f64 = 62.0;
 
-/// Numbers by the names that a target's text calls them by.
+/// Returns the numbers by the names that a target's text uses for them.
 pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
     let Facts { layout, spacing: [down, across], range: [minimum, maximum], .. } = *facts;
     let [rows, columns] = layout.side;
     let engines = Engines::new(minimum, maximum, layout.side, across);
     let length = |total: Size, k: usize, spacing: f64| (total[k] - 1) as f64 * spacing;
-    // From the first sample of a tile to the first of the next.
+    // The distance from the first sample of a tile to the first of the next.
     let step = |k: usize, spacing: f64| {
         let side = if layout.tiles == [1, 1] || layout.shared { layout.side[k] - 1 } else { layout.side[k] };
         side as f64 * spacing
@@ -76,7 +76,7 @@ pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
         text("spacing_y", down),
         text("width", length(layout.total(), 1, across)),
         text("length", length(layout.total(), 0, down)),
-        // What is one landscape: a tile that shares its edges is one of its own.
+        // The span of one landscape: a tile that shares its edges is a landscape of its own.
         text("span_x", if layout.shared { step(1, across) } else { length(layout.total(), 1, across) }),
         text("span_y", if layout.shared { step(0, down) } else { length(layout.total(), 0, down) }),
         text("region", region(layout.total()) as f64),
@@ -102,18 +102,19 @@ pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Samples along a region of Terrain3D, of which 16 lie along each side from the middle of the map on: what it takes by itself, or more.
+/// Returns the number of samples along a region of Terrain3D, for a single file. A side may have at most 16 regions,
+/// the number from the middle of Terrain3D's map on. The result is Terrain3D's default of 256, or more if necessary.
 fn region(total: Size) -> usize {
     [256, 512, 1024].into_iter().find(|region| total.iter().all(|n| n.div_ceil(*region) <= 16)).unwrap_or(2048)
 }
 
-/// Levels of the lowest and of the highest code, of the water, and metres to a block upwards: as many as to a block along the ground, or
-/// as make the land fit between the levels.
+/// Returns the levels of the lowest code, of the highest code and of the water, and the metres per block upward: as
+/// many as per block along the ground, or as many as make the land fit between the levels.
 fn blocks(facts: &Facts<'_>) -> [f64; 4] {
     let [minimum, maximum] = facts.range;
     let room = BLOCKS[1] - BLOCKS[0] - 8.0;
     let block = facts.spacing[1].max((maximum - minimum) / room);
-    // Sea lies at Minecraft's own; land without one stands a little above the bottom.
+    // The sea is placed at Minecraft's default sea level; land without a sea is placed slightly above the bottom.
     let sea = facts.sea.map_or(BLOCKS[0] + 4.0, |sea| WATER + (minimum - sea) / block);
     let relief = ((maximum - minimum) / block).round().max(1.0);
     let low = sea.round().clamp(BLOCKS[0] + 4.0, (BLOCKS[1] - 4.0 - relief).max(BLOCKS[0] + 4.0));
@@ -121,21 +122,21 @@ fn blocks(facts: &Facts<'_>) -> [f64; 4] {
     [low, low + relief, water, block]
 }
 
-/// A number as it is typed: to nine places, without zeros at its end.
+/// Formats a number for entering: up to nine decimals, without trailing zeros.
 fn number(value: f64) -> String {
     let text = format!("{value:.9}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_string() } else { text.to_string() }
 }
 
-/// What to click and type for these files, in one paragraph.
+/// Returns the instructions for these files, in one paragraph.
 pub(super) fn how(target: &ExportTarget, facts: &Facts<'_>) -> String {
     let tiles = if facts.layout.tiles == [1, 1] { String::new() } else { format!(" {}", target.how_tiles) };
     let text = format!("{}{tiles}", target.how);
     numbers(facts).iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// The book's table in Markdown: a row for each target.
+/// Returns the book's table in Markdown, with a row for each target.
 pub fn table() -> String {
     let mut table = "| `--for` | is | samples along a side | heights | first row | tiles | layers | read back |\n\
                      |---|---|---|---|---|---|---|---|\n"
@@ -176,7 +177,7 @@ pub fn table() -> String {
 }
 
 impl LayerPlace {
-    /// What becomes of layers, in words.
+    /// Describes in words how layers are exported.
     pub fn words(self) -> &'static str {
         match self {
             Self::None => "no place",
@@ -233,16 +234,16 @@ mod tests {
         let all = numbers(&facts);
         let of = |name: &str| all.iter().find(|(key, _)| *key == name).unwrap().1.parse::<f64>().unwrap();
         let unreal = |code: f64| ((code - 32_768.0) / 128.0 * of("scale_z") + of("location_z")) / 100.0;
-        // Nine places of centimetres, times 256 steps of Z.
+        // The tolerance: nine decimals of centimetres, times 256 steps of Z.
         assert!((unreal(0.0) + 37.5).abs() < 1e-6 && (unreal(65_535.0) - 1234.25).abs() < 1e-6);
         assert!((of("terrain_height") * 65_535.0 / 65_536.0 - 1271.75).abs() < 1e-8);
-        // Corner samples stay: 511 intervals of 10 m.
+        // The corner samples keep their positions: 511 intervals of 10 m.
         assert!((of("width") - 5110.0).abs() < 1e-6 && (of("scale_x") / 100.0 * 504.0 - 5110.0).abs() < 1e-6);
-        // Vertex k of N lies at u = k/(N − 1) and is to lie on the middle of pixel k.
+        // Vertex k of N is at u = k/(N − 1) and must map to the centre of pixel k.
         for k in [0.0, 1.0, 504.0] {
             assert!((k / 504.0 * of("uv_scale_x") + of("uv_shift_x") - (k + 0.5) / 505.0).abs() < 1e-8);
         }
-        // The sea is Minecraft's, or what fits.
+        // The sea is at Minecraft's sea level, or at the highest level that fits.
         assert!(of("block_low") >= -64.0 && of("block_high") <= 319.0 && of("block_water") <= 62.0);
         assert_eq!([1.0, 0.5, -0.0, 1009.0].map(number), ["1", "0.5", "0", "1009"]);
     }

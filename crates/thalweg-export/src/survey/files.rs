@@ -1,4 +1,4 @@
-//! A survey's folder: rasters, lines, a map, the running water, and the report that speaks for them.
+//! A survey's folder: rasters, vectors, a map, the water of a given runoff, and the report that lists the files.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +22,10 @@ use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
 
-/// Name of the report's file, which speaks for the others.
+/// The name of the report, which lists the other files.
 pub const REPORT: &str = "drain.json";
 
-/// The files of every survey, beside the layers' and the report.
+/// The files of every survey, in addition to those of the layers and to the report.
 const FILES: [&str; 9] = [
     "filled.tif",
     "directions.tif",
@@ -38,10 +38,10 @@ const FILES: [&str; 9] = [
     "map.pgw",
 ];
 
-/// The table of depressions, where they were asked for.
+/// The table of depressions, if requested.
 const DEPRESSIONS: &str = "depressions.csv";
 
-/// The names of all files of a survey with these options.
+/// Returns the names of all files of a survey with these options.
 fn names(options: &SurveyOptions) -> Vec<String> {
     let layers = [LAKE_DEPTH.name, ACCUMULATION.name].map(|name| format!("{name}.tif"));
     let cut = options.breach.map(|_| "cut.tif".to_string());
@@ -53,11 +53,11 @@ fn names(options: &SurveyOptions) -> Vec<String> {
     FILES.into_iter().chain([REPORT]).chain(nested).map(String::from).chain(layers).chain(cut).chain(running).collect()
 }
 
-/// Whether the files of a survey with these options may come into `folder`: none is among those in `reads`, and none is spoken for by
-/// the report of something else. Nothing is made.
+/// Checks that the files of a survey with these options may be written to `folder`: none of them is among the input
+/// files `reads`, and none is listed by the report of something else. Nothing is created.
 ///
 /// # Errors
-/// The first file that may not.
+/// Returns an error for the first file that may not be written.
 pub fn check_files(folder: &Path, options: &SurveyOptions, reads: &[PathBuf]) -> Result<()> {
     let names = names(options);
     apart(reads, &names.iter().map(|name| folder.join(name)).collect::<Vec<_>>())?;
@@ -65,15 +65,17 @@ pub fn check_files(folder: &Path, options: &SurveyOptions, reads: &[PathBuf]) ->
 }
 
 impl Survey {
-    /// Writes its files for `folder`, which is there, of the `terrain` that it was made of; `nodata` is the value that stands for no
-    /// data in `filled`, if one is asked for. Files get their names by [`Draft::commit`]; until then a face may add to the report.
+    /// Writes the survey's files for `folder`, which must exist. `terrain` is the terrain that was surveyed; `nodata`
+    /// is the value for no data in `filled`, if one is requested. The files get their names by [`Draft::commit`]; until
+    /// then the caller may add to the report.
     ///
-    /// Rasters (GeoTIFF): `filled` (m), `lake_depth` (m), `directions` (ESRI's codes), `angles` (radians), `accumulation` (m²), `basins`,
-    /// `streams` (orders), and `cut` (m) where channels were to be. `streams.geojson` and `.fgb`, `map.png` and `.pgw`, `depressions.csv`
-    /// if asked for, and [`REPORT`]. With runoff: `height` (m), `pool` (m), `discharge` (m³/s), and the files of [`save_water`].
+    /// The rasters are GeoTIFFs: `filled` (m), `lake_depth` (m), `directions` (ESRI's codes), `angles` (radians),
+    /// `accumulation` (m²), `basins`, `streams` (Strahler orders), and `cut` (m) if channels were carved. The other
+    /// files are `streams.geojson` and `.fgb`, `map.png` and `.pgw`, `depressions.csv` if requested, and [`REPORT`].
+    /// With runoff there are also `height` (m), `pool` (m), `discharge` (m³/s), and the files of [`save_water`].
     ///
     /// # Errors
-    /// A file that cannot be written; a terrain of another size than the one that it was made of.
+    /// Returns an error if a file cannot be written, or if the terrain has another size than the surveyed one.
     pub fn draft(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Draft> {
         Draft::new(|draft| {
             let at = draft.folder(folder)?;
@@ -90,10 +92,10 @@ impl Survey {
         })
     }
 
-    /// Its map: relief, lakes filled, streams drawn.
+    /// Draws the map of the survey: relief, filled lakes, streams.
     ///
     /// # Errors
-    /// When the terrain is of another size than the one that it was made of.
+    /// Returns an error if the terrain has another size than the surveyed one.
     pub fn map(&self, terrain: &Terrain) -> Result<Picture> {
         let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
         let options =
@@ -101,11 +103,11 @@ impl Survey {
         draw_map(terrain, &options)
     }
 
-    /// The bare ground of `terrain` with the water of so many millimetres of runoff a year, depressions full: layers [`POOL`] in metres
-    /// and [`DISCHARGE`] in m³/s, as a built world has them.
+    /// Returns the bare ground of `terrain` with the water of a runoff of `millimetres` per year and with full
+    /// depressions: with the layers [`POOL`] in metres and [`DISCHARGE`] in m³/s, as in a built world.
     ///
     /// # Errors
-    /// When the terrain is of another size than the one that it was made of.
+    /// Returns an error if the terrain has another size than the surveyed one.
     pub fn flooded(&self, terrain: &Terrain, millimetres: f64) -> Result<Terrain> {
         let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
         let mut flooded = bare(terrain, terrain.ground.clone())?;
@@ -114,7 +116,7 @@ impl Survey {
         Ok(flooded)
     }
 
-    /// Writes what has a value in every cell.
+    /// Writes the rasters.
     fn rasters(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Saved> {
         let grid = &terrain.grid;
         let mut saved = Saved::default();
@@ -161,7 +163,7 @@ impl Survey {
         Ok(Saved { files: files.into_iter().chain([place]).collect(), said })
     }
 
-    /// Writes the table of depressions, if it is asked for.
+    /// Writes the table of depressions, if requested.
     fn nested(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
         let mut saved = Saved::default();
         if let Some(depressions) = &self.depressions {
@@ -176,7 +178,7 @@ impl Survey {
         Ok(saved)
     }
 
-    /// Writes the running water.
+    /// Writes the terrain with the water of the runoff, and the files derived from it.
     fn running(&self, folder: &Path, terrain: &Terrain, millimetres: f64) -> Result<Saved> {
         let terrain = self.flooded(terrain, millimetres)?;
         let path = |name: &str| folder.join(format!("{name}.tif"));
@@ -191,7 +193,7 @@ impl Survey {
     }
 }
 
-/// Other ground upon the same cells, without layers.
+/// Returns a terrain with other ground on the same cells, without layers.
 fn bare(terrain: &Terrain, ground: Field<Height>) -> Result<Terrain> {
     let bare = Terrain::from_ground(terrain.grid.clone(), ground)?;
     Ok(Terrain { nodata: terrain.nodata.clone(), ..bare })

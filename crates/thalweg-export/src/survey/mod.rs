@@ -1,4 +1,5 @@
-//! [`Survey`]: all that is worked out of where water goes on an elevation model, in one call; and [its folder](Survey::draft) for GIS.
+//! [`Survey`]: computes the whole drainage of an elevation model in one call, and writes [a folder](Survey::draft) for
+//! GIS.
 //!
 //! ```
 //! use thalweg_export::survey::{Survey, SurveyOptions};
@@ -38,69 +39,71 @@ use thalweg_flow::{Directions, FlowGraph, Land, basins, breach, infinity, stream
 use thalweg_models::models::drainage::ACCUMULATION;
 use thalweg_render::products::nested::{NestedDepression, nested_depressions};
 
-/// Catchment in m² from which on there is a stream, if nobody says it: what makes a brook in most humid country.
+/// The default drainage area in m² from which there is a stream; it forms a brook in most humid regions.
 const THRESHOLD: f64 = 500_000.0;
 
-/// Fewest cells of a catchment that the usual threshold takes for more than noise.
+/// The least number of cells of a drainage area at the default threshold; smaller areas are mostly noise.
 const FEWEST: f64 = 100.0;
 
-/// Bytes a cell that a survey takes at its height, beside the terrain; measured on the command.
+/// The peak memory of a survey in bytes per cell, in addition to the terrain; measured on the command `drain`.
 const BYTES: u64 = 60;
 
-/// The same of the depressions within it, where half of the ground lies under lakes.
+/// The additional peak memory of nested depressions in bytes per cell, where half of the ground is under lakes.
 const NESTED: u64 = 40;
 
-/// What a survey is to heed. Edges and sea level are those of the terrain's grid.
+/// The options of a survey. Edges and sea level are those of the terrain's grid.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SurveyOptions {
-    /// Catchment in m² from which on there is a stream, 0 to 1e15; if not said 0.5 km², but at least 100 cells.
+    /// The drainage area in m² from which there is a stream, 0 to 1e15; `None` uses 0.5 km², but at least 100 cells.
     pub threshold: Option<f64>,
-    /// Cells (row, column), counted from 0 in the north-west, where water leaves.
+    /// The outlets: cells (row, column), counted from 0 in the north-west, where water leaves.
     pub outlets: Vec<Cell>,
-    /// Channels are cut out of depressions within these limits before the rest is filled; `None` cuts none.
+    /// The limits within which channels are carved out of depressions before the rest is filled; `None` carves none.
     pub breach: Option<breach::BreachLimits>,
-    /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too, else not.
+    /// The runoff in mm per year, 0 to 1e15; if given, the [folder](Survey::draft) also contains the resulting water.
     pub runoff: Option<f64>,
-    /// Whether the tree of depressions is to be told ([`Survey::depressions`]).
+    /// True to compute the tree of nested depressions ([`Survey::depressions`]).
     pub depressions: bool,
 }
 
-/// Where water goes on a terrain. All fields are of the terrain's size, row-major from the north-western corner.
+/// The drainage of a terrain. All fields have the terrain's size and are stored row-major from the north-western
+/// corner.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Survey {
-    /// The ground, channels cut, with each depression filled to its spill level.
+    /// The ground with carved channels, with each depression filled to its spill level.
     pub filled: Field<Height>,
-    /// Depth of the depressions, full to their brims, over the ground with its channels.
+    /// The depth of the filled depressions over the ground with carved channels.
     pub lake_depth: Field<Height>,
-    /// How deep channels were cut, 0 where none was; `None` if none were to be.
+    /// The depth of carved channels, 0 where none was carved; `None` if carving was not requested.
     pub cut: Option<Field<Height>>,
-    /// For each cell the one of eight neighbours that it drains to.
+    /// The flow direction of each cell: the one of its eight neighbours to which it drains.
     pub directions: Directions,
-    /// Direction of the steepest descent in radians, 0 to 2π counter-clockwise from the east, or [`infinity::NONE`] (Tarboton 1997; see
-    /// [`infinity::route_d_infinity`]).
+    /// The direction of the steepest descent in radians, 0 to 2π counter-clockwise from the east, or [`infinity::NONE`]
+    /// (Tarboton 1997; see [`infinity::route_d_infinity`]).
     pub angles: Field<f32>,
-    /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
+    /// The flow accumulation of each cell as a number of cells, including the cell itself; 0 where there is no data.
     pub cells: Field<u32>,
-    /// Number of the basin of each cell, from 1; 0 in the sea and where there is no data.
+    /// The number of the basin of each cell, from 1; 0 in the sea and where there is no data.
     pub basins: Field<u32>,
-    /// Strahler's order of the stream in each cell; 0 where there is none.
+    /// The Strahler order of the stream in each cell; 0 where there is none.
     pub orders: Field<u32>,
     /// The streams, reach by reach.
     pub channels: ChannelNetwork,
-    /// The depressions under its lakes, each before the one that it becomes part of; `None` if they were not asked for.
+    /// The nested depressions under the lakes, each before the one that contains it; `None` if not requested.
     pub depressions: Option<Vec<NestedDepression>>,
-    /// What it heeded; its threshold is set.
+    /// The options of the survey, with the threshold that was used.
     pub options: SurveyOptions,
     breaching: Option<ChannelSummary>,
 }
 
 impl SurveyOptions {
-    /// Whether they can be heeded on this terrain: outlets lie inside, limits and numbers are in range, and there is memory for it.
+    /// Checks the options for this terrain: outlets are inside, limits and numbers are in range, and there is enough
+    /// memory.
     ///
     /// # Errors
-    /// By name and value: an outlet outside of the terrain or without data, a limit below 0, a threshold or a runoff out of its range; too
-    /// little memory.
+    /// Returns an error that names the option and its value if an outlet is outside the terrain or has no data, if a
+    /// limit is below 0, or if the threshold or the runoff is out of range; an error if there is not enough memory.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let grid = &terrain.grid;
         memory::check_memory(
@@ -112,10 +115,10 @@ impl SurveyOptions {
         self.check_numbers()
     }
 
-    /// Checks that threshold and runoff are in range.
+    /// Checks that the threshold and the runoff are in range.
     ///
     /// # Errors
-    /// The first number that is out of range, with the range.
+    /// Returns an error with the range for the first number that is out of range.
     pub fn check_numbers(&self) -> Result<()> {
         for (name, value, unit) in [("threshold", self.threshold, "m²"), ("runoff", self.runoff, "mm")] {
             if let Some(value) = value.filter(|value| !(0.0..=1e15).contains(value)) {
@@ -125,7 +128,7 @@ impl SurveyOptions {
         Ok(())
     }
 
-    /// Catchment in m² from which on there is a stream.
+    /// Returns the drainage area in m² from which there is a stream.
     pub fn threshold_on(&self, grid: &Grid) -> f64 {
         self.threshold.unwrap_or(THRESHOLD.max(FEWEST * grid.cell_area()))
     }
@@ -133,14 +136,14 @@ impl SurveyOptions {
 
 impl Survey {
     /// The tasks of [`Survey::of`] in order: carve channels out of depressions; fill the rest and route the flow; count
-    /// the cells upstream of each cell; find streams, their orders and lines, and basins.
+    /// the cells upstream of each cell; find the streams, their orders and reaches, and the basins.
     pub const TASKS: [&'static str; 4] = ["breach", "directions", ACCUMULATION.name, "streams"];
 
     /// Computes the drainage of a terrain. `progress` receives a report at the beginning of each of the
     /// [tasks](Self::TASKS).
     ///
     /// # Errors
-    /// As [`SurveyOptions::check`]; [`Error::Stopped`].
+    /// Returns the errors of [`SurveyOptions::check`], and [`Error::Stopped`].
     pub fn of(terrain: &Terrain, options: &SurveyOptions, progress: &mut dyn Progress) -> Result<Self> {
         options.check(terrain)?;
         let mut begin = |task: usize| {
@@ -191,7 +194,7 @@ impl Survey {
     }
 }
 
-/// By how much a surface lies above another.
+/// Returns the difference between two surfaces.
 fn difference(high: &Field<Height>, low: &Field<Height>) -> Field<Height> {
     Field::generate(high.size(), |i, j| Height(high[(i, j)].0 - low[(i, j)].0))
 }

@@ -1,4 +1,4 @@
-//! What a survey found, in numbers: the content of its report, of which docs/report.schema.json is the schema.
+//! The results of a survey in numbers: the content of its report, whose schema is docs/report.schema.json.
 
 use std::fmt;
 
@@ -10,99 +10,99 @@ use thalweg_core::{Cell, Field, Grid, Height};
 use thalweg_flow::VOID;
 use thalweg_flow::breach::Breached;
 
-/// A survey in numbers.
+/// The results of a survey in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The library's version.
+    /// The version of the library.
     pub thalweg: &'static str,
-    /// Rows of the grid.
+    /// The number of rows of the grid.
     pub rows: usize,
-    /// Columns of the grid.
+    /// The number of columns of the grid.
     pub columns: usize,
-    /// Side of a cell in metres.
+    /// The side of a cell in metres.
     pub cell_size: f64,
-    /// The coordinate reference system as `EPSG:code`; `None` where the grid names none.
+    /// The coordinate reference system as `EPSG:code`; `None` if the grid has none.
     pub crs: Option<String>,
-    /// Number of cells without data.
+    /// The number of cells without data.
     pub nodata_cells: usize,
-    /// Sea level in metres; `None` where there is no sea.
+    /// The sea level in metres; `None` if there is no sea.
     pub sea_level: Option<f64>,
-    /// Catchment in m² from which on there is a stream.
+    /// The drainage area in m² from which there is a stream.
     pub threshold_m2: f64,
-    /// Area of the land, in m²: of all cells that have a basin.
+    /// The area of the land in m²: of all cells that belong to a basin.
     pub land_m2: f64,
-    /// Depressions, full to their brims.
+    /// The filled depressions.
     pub lakes: LakeSummary,
-    /// Basins.
+    /// The basins.
     pub basins: BasinSummary,
-    /// Streams.
+    /// The streams.
     pub streams: StreamSummary,
-    /// Channels that were cut, if they were to be.
+    /// The carved channels, if carving was requested.
     pub breached: Option<ChannelSummary>,
-    /// Cells (row, column) where water was to leave.
+    /// The given outlets (row, column).
     pub outlets: Vec<Cell>,
 }
 
-/// Depressions, full to their brims.
+/// The filled depressions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LakeSummary {
-    /// Number of cells under water.
+    /// The number of cells under water.
     pub cells: usize,
-    /// What they hold in m³.
+    /// The volume of the water in m³.
     pub volume_m3: f64,
     /// The greatest depth in metres.
     pub deepest_m: f64,
 }
 
-/// Basins.
+/// The basins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BasinSummary {
-    /// How many there are.
+    /// The number of basins.
     pub count: usize,
-    /// Area of the largest in m².
+    /// The area of the largest basin in m².
     pub largest_m2: f64,
 }
 
-/// Streams.
+/// The streams.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StreamSummary {
-    /// Number of cells in which there is one.
+    /// The number of cells with a stream.
     pub cells: usize,
-    /// Number of channel reaches.
+    /// The number of channel reaches.
     pub links: usize,
-    /// Length of all reaches together, in metres.
+    /// The total length of all reaches in metres.
     pub length_m: f64,
-    /// That length over the area of the land, in km/km²; 0 without land.
+    /// The drainage density: that length divided by the area of the land, in km/km²; 0 without land.
     pub density_km_per_km2: f64,
     /// The reaches of each Strahler order, from 1 to the highest.
     pub orders: Vec<OrderSummary>,
 }
 
-/// The reaches of one order.
+/// The reaches of one Strahler order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OrderSummary {
     /// The order, from 1.
     pub order: u32,
-    /// Number of reaches of this order.
+    /// The number of reaches of this order.
     pub links: usize,
-    /// Their length together, in metres.
+    /// Their total length in metres.
     pub length_m: f64,
 }
 
-/// Channels cut out of depressions.
+/// The channels that were carved out of depressions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChannelSummary {
-    /// Number of pits that were given a way out.
+    /// The number of pits that were breached.
     pub pits: usize,
-    /// Number of pits to which the limits left none.
+    /// The number of pits that could not be breached within the limits.
     pub kept: usize,
-    /// What was cut away in m³.
+    /// The volume of the carved channels in m³.
     pub volume_m3: f64,
 }
 
@@ -114,7 +114,7 @@ impl ChannelSummary {
 }
 
 impl Survey {
-    /// What was found in numbers; `grid` is that of the terrain.
+    /// Returns the results in numbers; `grid` is that of the terrain.
     pub fn summary(&self, grid: &Grid) -> Summary {
         let area = grid.cell_area();
         let land_m2 = self.basins.as_slice().iter().filter(|basin| **basin > 0).count() as f64 * area;
@@ -170,7 +170,7 @@ fn basins(numbers: &Field<u32>, cell_area: f64) -> BasinSummary {
     BasinSummary { count: cells.len() - 1, largest_m2: largest as f64 * cell_area }
 }
 
-/// The streams in a line of words.
+/// Describes the streams in one line.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StreamSummary { links, length_m, orders, .. } = &self.streams;

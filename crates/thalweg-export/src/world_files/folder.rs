@@ -14,24 +14,24 @@ use thalweg_refine::LocalWindow;
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
 use thalweg_sim::world::World;
 
-/// The file that says what a folder's tiles are of.
+/// The file that describes to which world a folder's tiles belong.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Most tiles of a folder.
+/// The greatest number of tiles of a folder.
 const MOST: u64 = 1 << 24;
 
-/// Which tiles a folder is to hold.
+/// The tiles that a folder contains.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TileRange {
-    /// The finest level; all coarser ones are written too.
+    /// The finest level; all coarser levels are written too.
     pub level: u32,
     /// West, north, east, south in world metres eastward and southward; `None` for the whole world.
     pub within: Option<[f64; 4]>,
 }
 
-/// A world's tiles as files: `{level}/{column}/{row}.tif` holds the heights (f64: exact) in metres, `{row}.rec.tif` and `{row}.area.tif`
-/// beside it receivers (0 east and on clockwise, 8 none) and catchments (m²), and [`MANIFEST`] and `recipe.toml` say of which world they
-/// are.
+/// A world's tiles as files: `{level}/{column}/{row}.tif` stores the heights in metres (f64: exact), `{row}.rec.tif`
+/// and `{row}.area.tif` next to it the receivers (0 east, counted clockwise, 8 none) and the drainage areas (m²).
+/// [`MANIFEST`] and `recipe.toml` describe to which world they belong.
 pub struct TileFolder {
     folder: PathBuf,
     world: World,
@@ -39,10 +39,10 @@ pub struct TileFolder {
 }
 
 impl TileFolder {
-    /// A folder for the tiles of a world, new or begun earlier; a new one gets [`MANIFEST`] and the recipe.
+    /// Opens a folder for the tiles of a world, new or begun earlier; a new one gets [`MANIFEST`] and the recipe.
     ///
     /// # Errors
-    /// As [`TileFolder::check`]; a folder that cannot be written.
+    /// Returns the errors of [`TileFolder::check`]; an error if the folder cannot be written.
     pub fn open(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<Self> {
         Self::check(folder, world, recipe, range)?;
         let path = folder.join(MANIFEST);
@@ -54,12 +54,12 @@ impl TileFolder {
         Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects: rects(world, range)? })
     }
 
-    /// Whether a folder, which need not be there, may hold the tiles of a world. Nothing is written.
+    /// Checks that a folder, which need not exist, may contain the tiles of a world. Nothing is written.
     ///
     /// # Errors
-    /// A level or a place that the world does not have, a rectangle whose west is not before its east or north not before its south, more
-    /// than 2²⁴ tiles, a folder whose manifest is of something else or cannot be read, one without a manifest whose `recipe.toml` is of
-    /// something else.
+    /// Returns an error for a level or a position that the world does not have; for a rectangle whose west is not
+    /// before its east, or whose north is not before its south; for more than 2²⁴ tiles; for a folder whose manifest
+    /// describes something else or cannot be read; and for one without a manifest whose `recipe.toml` is another one.
     pub fn check(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<()> {
         rects(world, range)?;
         let path = folder.join(MANIFEST);
@@ -81,26 +81,26 @@ impl TileFolder {
         Ok(())
     }
 
-    /// Its tiles, written or not, each by its level and its row and column among the level's tiles. They come from
-    /// coarse to fine, and on a level neighbours come soon after one another.
+    /// Iterates over the tiles, written or not, each with its level and its row and column among the level's tiles.
+    /// They are ordered from coarse to fine, and neighbours on a level come soon after one another.
     pub fn tiles(&self) -> impl Iterator<Item = (u32, Cell<i64>)> + '_ {
         (0..).zip(&self.rects).flat_map(|(level, rect)| along_z(*rect).map(move |tile| (level, tile)))
     }
 
-    /// How many there are.
+    /// Returns the number of tiles.
     pub fn count(&self) -> u64 {
         self.rects.iter().map(|rect| rect.size().iter().map(|n| *n as u64).product::<u64>()).sum()
     }
 
-    /// Returns true if a tile is written: its heights come last.
+    /// Returns true if a tile is written: its heights are written last.
     pub fn has(&self, level: u32, tile: Cell<i64>) -> bool {
         self.path(level, tile, "").exists()
     }
 
-    /// Makes tiles of one level side by side and writes them, each file whole or not at all.
+    /// Makes tiles of one level in parallel and writes them, each file completely or not at all.
     ///
     /// # Errors
-    /// As [`World::tiles`]; a file that cannot be written.
+    /// Returns the errors of [`World::tiles`]; an error if a file cannot be written.
     pub fn write(&self, level: u32, tiles: &[Cell<i64>]) -> Result<()> {
         let windows = self.world.tiles(level, tiles)?;
         tiles.iter().zip(windows).try_for_each(|(tile, window)| self.save(level, *tile, &window))
@@ -134,12 +134,12 @@ impl TileFolder {
     }
 }
 
-/// Whether a folder without a manifest may get one: what is written beside it takes no other work's place.
+/// Checks that a folder without a manifest may get one: its files must not overwrite those of something else.
 fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
     output::check_names(folder, MANIFEST, &[RECIPE_FILE, SCHEMA_FILE, MANIFEST].map(String::from))?;
     let path = folder.join(RECIPE_FILE);
     let own = recipe.absolute()?.to_file();
-    // A run that was stopped before its manifest has left its recipe.
+    // A run that was stopped before it wrote its manifest has left its recipe.
     if path.exists() && read_text(&path, own.len() as u64).ok().as_ref() != Some(&own) {
         let problem = format!("holds a {RECIPE_FILE} that is of no tiles of this world: give another folder");
         return Err(Error::file(folder, problem));
@@ -147,7 +147,7 @@ fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
     Ok(())
 }
 
-/// What is said of a world's tiles; of two worlds never the same.
+/// Returns the description of a world's tiles, which differs between any two worlds.
 fn manifest(world: &World, recipe: &Recipe) -> Value {
     json!({
         "recipe": recipe.name,
@@ -162,7 +162,7 @@ fn manifest(world: &World, recipe: &Recipe) -> Value {
     })
 }
 
-/// Rows and columns of tiles on each level.
+/// Returns the rectangle of tiles on each level.
 fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
     let frame = world.frame();
     frame.check(range.level)?;
@@ -198,7 +198,9 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
     Ok(rects)
 }
 
-/// The tiles of a rectangle along a Z curve: what their coarser levels hold is still in the cache for the next.
+/// Iterates over the tiles of a rectangle along a Z-order curve, so that the coarser levels that a tile needs are still
+/// in the cache for the next one. The bits of the curve's index alternate between column (even bits) and row (odd
+/// bits).
 fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = Cell<i64>> {
     let side = rect.size().into_iter().max().unwrap_or(0).next_power_of_two() as u64;
     let odd = |n: u64| (0..32).fold(0i64, |sum, bit| sum | (((n >> (2 * bit)) & 1) << bit) as i64);
@@ -207,10 +209,10 @@ fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = Cell<i64>> {
         .filter(move |tile| (0..2).all(|axis| tile[axis] < rect.end[axis]))
 }
 
-/// The recipe in a folder of tiles, or of a world.
+/// Reads the recipe in a folder of tiles or of a world.
 ///
 /// # Errors
-/// When there is none in it, or it cannot be read.
+/// Returns an error if there is none or it cannot be read.
 pub fn recipe_of(folder: &Path) -> Result<Recipe> {
     let path = folder.join("recipe.toml");
     if !path.exists() {
@@ -245,7 +247,7 @@ mod tests {
             assert!(said.contains(words) && said.contains("another folder"), "{said}");
             assert!(text(RECIPE_FILE) == before && !place.path().join(MANIFEST).exists());
         };
-        // A recipe, then a whole world, even of the same recipe.
+        // A folder with a recipe, then with a whole world, even of the same recipe.
         fs::write(place.path().join("notes.txt"), "mine").unwrap();
         other.write(place.path()).unwrap();
         refused("recipe.toml");
@@ -253,17 +255,17 @@ mod tests {
         let report = json!({"thalweg": "0", "files": ["height.tif", RECIPE_FILE, "report.json"]});
         fs::write(place.path().join("report.json"), report.to_string()).unwrap();
         refused("report.json");
-        // What a stopped run has left is gone on with, before its manifest and after it.
+        // The files of a stopped run are continued, both before and after its manifest was written.
         fs::remove_file(place.path().join("report.json")).unwrap();
         assert_eq!(open(place.path()).unwrap().count(), 1);
         assert_eq!(open(place.path()).unwrap().count(), 1);
         assert_eq!(text("notes.txt"), "mine");
-        // An export's manifest has the same name.
+        // The manifest of an export has the same name.
         let export = tempfile::tempdir().unwrap();
         fs::write(export.path().join(MANIFEST), r#"{"plan": "0", "target": "unreal", "files": []}"#).unwrap();
         let said = open(export.path()).err().unwrap().to_string();
         assert!(said.contains("is of no tiles: give another folder"), "{said}");
-        // To ask makes no folder.
+        // The check does not create the folder.
         let new = place.path().join("new");
         TileFolder::check(&new, &world, &one, &TileRange::default()).unwrap();
         assert!(!new.exists());

@@ -1,5 +1,5 @@
-//! What is made of a [`World`](thalweg_sim::world::World) as files: one tile with all that is known of it, folders of tiles, and tiles as web maps ask
-//! for them.
+//! Files made from a [`World`](thalweg_sim::world::World): a single tile with all its data, folders of tiles, and tiles
+//! as requested by web maps.
 
 mod folder;
 mod tile;

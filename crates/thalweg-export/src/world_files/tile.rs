@@ -1,4 +1,4 @@
-//! One rectangle of a world as files.
+//! A rectangle of a world as files.
 
 use std::path::{Path, PathBuf};
 
@@ -21,27 +21,31 @@ use thalweg_sim::world::World;
 const FILES: [&str; 7] =
     ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "shaded.pgw", "report.json"];
 
-/// Those of lakes, where there are some: their numbers, and how deep they are; and of hollows where land yields no water.
+/// The files of lakes, where there are any: their numbers and their depths; and of depressions where the land yields no
+/// water.
 const LAKES: [&str; 3] = ["lake.tif", "pool.tif", "hollow.tif"];
 
-/// Those of what grows, where something does.
+/// The files of trees, where there are any.
 const GROWN: [&str; 2] = ["trees.csv", "trees.geojson"];
 
-/// Least catchment of rivers that are written, in cells: a tile of 512 cells then has some hundred of them.
+/// The least drainage area of the rivers that are written, in cells: a tile of 512 cells then has about a hundred of
+/// them.
 const RIVER_CELLS: f64 = 400.0;
 
-/// The cells of the tile of a level that holds a place.
+/// Returns the cells of the tile of a level that contains a position.
 ///
 /// # Errors
-/// A level or a place that the world does not have.
+/// Returns an error for a level or a position that the world does not have.
 pub fn tile_rect(world: &World, level: u32, place: Point) -> Result<CellRect<i64>> {
     Ok(world.rect_of(level, world.tile_of(world.cell_at(level, place.x, place.y)?)))
 }
 
-/// Whether a tile's files may come into a folder, which is made: none of them is another work's.
+/// Checks that a tile's files may be written to a folder, which is created: no file of something else has one of their
+/// names.
 ///
 /// # Errors
-/// When the folder cannot be made or written, when a file of such a name is another work's, or a folder or a device has the name.
+/// Returns an error if the folder cannot be created or written, if a file with such a name belongs to something else,
+/// or if a folder or a device has the name.
 pub fn check_folder(folder: &Path) -> Result<()> {
     let report = folder.join(FILES[6]);
     let is_tile = |text: String| {
@@ -58,10 +62,12 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     )
 }
 
-/// A window as a terrain, in the world's own place, with the water that runs through it ([`DISCHARGE`]) at `runoff` metres a year.
+/// Converts a window to a terrain, at its position in the world, with the discharge ([`DISCHARGE`]) for a runoff of
+/// `runoff` metres per year.
 ///
 /// # Errors
-/// A window without cells, or of more or narrower ones than [`Grid::new`] takes; one whose ground is not of its size.
+/// Returns an error if the window has no cells, or more or narrower ones than [`Grid::new`] accepts, or if its ground
+/// does not have its size.
 pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
     let size = window.size();
     let mut grid = Grid::new(size, frame.width(window.level))?;
@@ -71,14 +77,15 @@ pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Re
     Ok(terrain)
 }
 
-/// Writes a rectangle of a level for `folder`, which is there: `height.tif` (metres in f64: exact), `rec.tif` (the neighbour that a cell
-/// drains to, 0 east and on clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png` and `shaded.pgw`, `report.json`; `trees.csv` and
-/// `trees.geojson` where trees grow, `lake.tif` and `pool.tif` where lakes are, `hollow.tif` where they are dry.
-/// Coordinates are the world's metres, eastward and, as in all maps, northward, from the world's own origin. Files get their names by
-/// [`Draft::commit`]; until then a face may add to the report.
+/// Writes a rectangle of a level for `folder`, which must exist: `height.tif` (metres in f64: exact), `rec.tif` (the
+/// neighbour to which a cell drains, 0 east, counted clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`,
+/// `shaded.png` and `shaded.pgw`, `report.json`; `trees.csv` and `trees.geojson` where trees grow, `lake.tif` and
+/// `pool.tif` where there are lakes, `hollow.tif` where the depressions are dry. Coordinates are the world's metres,
+/// eastward and, as in all maps, northward, from the world's own origin. The files get their names by
+/// [`Draft::commit`]; until then the caller may add to the report.
 ///
 /// # Errors
-/// As [`World::window`]; a file that cannot be written.
+/// Returns the errors of [`World::window`]; an error if a file cannot be written.
 pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64>, folder: &Path) -> Result<Draft> {
     let frame = world.frame();
     let window = world.window(level, rect)?;
@@ -127,7 +134,8 @@ pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64
     })
 }
 
-/// Files of a window's lakes: their numbers, and their depths in metres, exact; of dry hollows their depths alone.
+/// Returns the files of a window's lakes: their numbers, and their depths in metres, exact; for dry depressions the
+/// depths alone.
 fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> {
     let Some(lakes) = &window.lakes else { return Vec::new() };
     let cols = window.size()[1];
@@ -142,9 +150,9 @@ fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> 
     }
 }
 
-/// A river as a line with a profile.
+/// Converts a river to a line with a profile.
 fn feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
-    // Places in cells from the window's north-western corner.
+    // Converts world positions to cells from the window's north-western corner.
     let cell = |point: Point| {
         Cell::new(point.y / grid.cell - grid.origin[0] as f64, point.x / grid.cell - grid.origin[1] as f64)
     };
@@ -160,7 +168,8 @@ fn feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
     Feature { shape: Geometry::Profile(line), properties }
 }
 
-/// A ledger in a report: units of 1/65 536 m over a cell, whole numbers; of each operator what it gave and what it took.
+/// Formats a mass balance for the report, in units of 1/65 536 m over a cell, as integers; for each operator the
+/// amounts that it gave and took.
 fn booked(ledger: &Ledger) -> serde_json::Value {
     let units = |sum: i128| i64::try_from(sum).map_or(serde_json::Value::Null, Into::into);
     let by = |operator: Operator| {
@@ -178,7 +187,7 @@ fn booked(ledger: &Ledger) -> serde_json::Value {
     })
 }
 
-/// What the report says of a window.
+/// Returns the report about a window.
 fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -> serde_json::Value {
     let CellRect { start, end } = window.rect;
     let width = world.frame().width(window.level);

@@ -1,4 +1,4 @@
-//! [`WebTiles`]: a world as web maps ask for it: tiles by zoom, column and row, and the page that shows them.
+//! [`WebTiles`]: a world as web map tiles by zoom, column and row, with the page that shows them.
 
 use serde_json::Value;
 
@@ -8,21 +8,21 @@ use thalweg_render::web::{
 };
 use thalweg_sim::world::World;
 
-/// Cells of level 0 that a pixel of the coarsest zoom may be wide.
+/// The greatest width of a pixel of the coarsest zoom, in cells of level 0.
 const WIDEST: f64 = 2.0;
 
-/// Types of what is no tile.
+/// The media types of responses that are not tiles.
 const PLAIN: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// What is answered to a request.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status: 200, 404 for what there is not, 500 where a tile cannot be made.
+    /// The HTTP status: 200, 404 if there is no such resource, 500 if a tile cannot be made.
     pub status: u16,
-    /// The body's media type.
+    /// The media type of the body.
     pub mime: &'static str,
-    /// The body: a file, or a sentence that says what is wrong.
+    /// The body: a file, or a sentence that describes the error.
     pub body: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Answer {
     }
 }
 
-/// A request, understood.
+/// A parsed request.
 enum Asked {
     Description,
     Page(usize),
@@ -44,8 +44,9 @@ enum Asked {
     Nothing,
 }
 
-/// A world laid on the plane of Web Mercator (EPSG:3857), its origin at 0° N 0° E, a metre of the world on a metre of the plane. It lies
-/// nowhere: the place is invented, and so are its degrees.
+/// A world placed on the plane of Web Mercator (EPSG:3857), with its origin at 0° N 0° E, and one metre of the world on
+/// one metre of the plane. The world has no position on Earth: the position is invented, and so are its coordinates in
+/// degrees.
 #[derive(Clone)]
 pub struct WebTiles {
     land: WorldLand,
@@ -53,7 +54,7 @@ pub struct WebTiles {
     zooms: [u32; 2],
 }
 
-/// A world's levels.
+/// The levels of a world.
 #[derive(Clone)]
 struct WorldLand {
     world: World,
@@ -79,8 +80,8 @@ impl MapLand for WorldLand {
 }
 
 impl WebTiles {
-    /// The tiles of a world, shown under that name. The first zoom has pixels no wider than two of level 0's cells; the last is 22, or the
-    /// last one that the world's finest level has cells for.
+    /// Makes the tiles of a world, which is shown under the name `name`. The pixels of the first zoom are at most two
+    /// cells of level 0 wide; the last zoom is 22, or the last for which the world has a level.
     pub fn new(world: World, name: &str) -> Self {
         let frame = world.frame();
         let level = |zoom: u32| libm::log2(frame.cell / pixel(zoom)).ceil().max(0.0) as u32;
@@ -91,14 +92,15 @@ impl WebTiles {
         Self { land: WorldLand { world, finest }, name: name.to_string(), zooms: [first, last] }
     }
 
-    /// The first and the last zoom.
+    /// Returns the first and the last zoom.
     pub fn zooms(&self) -> [u32; 2] {
         self.zooms
     }
 
-    /// What a web map must know of the tiles (TileJSON 3), which lie under `base`, an address without its last slash.
+    /// Returns the description of the tiles for web maps (TileJSON 3); `base` is the address of the tiles without a
+    /// final slash.
     pub fn describe(&self, base: &str) -> Value {
-        // As far as the map goes: a world without end has more.
+        // The bounds are clamped to the map; an unbounded world extends further.
         let (half, width) = (pixel(0) * SIDE as f64 / 2.0, self.land.width(0));
         let corner = |cell: Cell<i64>| {
             let Cell { row: y, col: x } = cell.map(|index| (index as f64 * width).clamp(-half, half));
@@ -119,8 +121,9 @@ impl WebTiles {
         page.describe(&format!("{base}/"), &MAP_LAYERS)
     }
 
-    /// The answer to a path: `/tiles.json`, [`WebTiles::describe`] with this `base`; `/{layer}/{zoom}/{column}/{row}.{ending}`, a tile of
-    /// one of [`MAP_LAYERS`], which without a layer is the first of its ending; `/`, the page. What follows a question mark does not count.
+    /// Returns the response to a path: `/tiles.json` is [`WebTiles::describe`] with this `base`;
+    /// `/{layer}/{zoom}/{column}/{row}.{ending}` is a tile of one of [`MAP_LAYERS`] (without a layer, the first with
+    /// this extension); `/` is the page. A query after a question mark is ignored.
     pub fn answer(&self, path: &str, base: &str) -> Answer {
         match parse(path) {
             Asked::Nothing => {
@@ -140,15 +143,15 @@ impl WebTiles {
         }
     }
 
-    /// Whether a path asks for a tile: that takes work.
+    /// Returns true if a path requests a tile, which takes time to make.
     pub fn is_tile(path: &str) -> bool {
         matches!(parse(path), Asked::Tile(..))
     }
 
-    /// A tile as bytes; `None` where there is none: outside the zooms or the world.
+    /// Returns a tile as bytes; `None` if it is outside the zooms or the world.
     ///
     /// # Errors
-    /// As [`World::window`]; when a picture cannot be encoded.
+    /// Returns the errors of [`World::window`]; an error if an image cannot be encoded.
     pub fn tile(&self, tile: MapTile, encoding: Encoding) -> Result<Option<Vec<u8>>> {
         if !(self.zooms[0]..=self.zooms[1]).contains(&tile.zoom) {
             return Ok(None);
@@ -157,7 +160,7 @@ impl WebTiles {
     }
 }
 
-/// Reads what a path asks for.
+/// Parses a path.
 fn parse(path: &str) -> Asked {
     let path = path.split('?').next().unwrap_or_default();
     let Some(path) = path.strip_prefix('/') else { return Asked::Nothing };

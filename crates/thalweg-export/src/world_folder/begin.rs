@@ -1,4 +1,4 @@
-//! [`begin_run`]: a run that begins with what the library brings along, for a folder that gets it.
+//! [`begin_run`]: begins a run that may use the library's own elevation model, for a folder that gets a copy of it.
 
 use std::path::Path;
 
@@ -10,11 +10,13 @@ use thalweg_sim::presets::{ELEVATION_MODEL, write_elevation_model};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
-/// The run of a recipe that begins with the presets' elevation model, for a world that goes into `folder`, which is made if need be. The
-/// model is read from a passing place there; the recipe names the one that will be laid beside the world when that is done.
+/// Begins the run of a recipe for a world that will be written to `folder`, which is created if necessary. If the
+/// recipe begins with the presets' elevation model, the model is read from a temporary folder there; the recipe names
+/// the copy that will be written next to the world at the end.
 ///
 /// # Errors
-/// When the folder cannot be written; when the recipe begins with something else; as [`Run::over_file`].
+/// Returns an error if the folder cannot be written or the recipe begins with something else; and the errors of
+/// [`Run::over_file`].
 pub fn begin_run(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
     make_folder(folder)?;
     let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;

@@ -1,4 +1,4 @@
-//! [`Ending`]: what becomes of a finished run, checked before the work and written after it.
+//! [`Ending`]: the output of a finished run, checked before the work and written after it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -28,7 +28,7 @@ use thalweg_sim::presets;
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE, Start};
 use thalweg_sim::run::Run;
 
-/// What becomes of a finished run.
+/// The output of a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Ending {
@@ -37,19 +37,20 @@ pub enum Ending {
         /// The folder.
         #[serde(with = "names::path")]
         dir: PathBuf,
-        /// Type of the samples of heights and layers; `None` for 32-bit floats.
+        /// The type of the samples of heights and layers; `None` for 32-bit floats.
         sample: Option<SampleType>,
-        /// Whether a preset's elevation model, with which it began, is laid beside it.
+        /// True if the preset's elevation model, with which the run began, is written next to the world.
         model: bool,
     },
-    /// One file of heights, and maybe a folder of other layers.
+    /// One file of heights, and optionally a folder of other layers.
     File {
         /// The file of heights.
         #[serde(with = "names::path")]
         output: PathBuf,
-        /// Type of the samples of heights and layers; `None` for the format's usual one.
+        /// The type of the samples of heights and layers; `None` for the format's default type.
         sample: Option<SampleType>,
-        /// The sample that stands for no data, the input's if it had one; `None` for the usual one ([`SaveOptions::nodata`]).
+        /// The sample that stands for no data, that of the input if it had one; `None` for the default
+        /// ([`SaveOptions::nodata`]).
         nodata: Option<f64>,
         /// The folder of other layers; `None` if none are written.
         #[serde(with = "names::path_option")]
@@ -57,10 +58,11 @@ pub enum Ending {
     },
 }
 
-/// Writes a finished run's world into a folder, which is made if need be.
+/// Writes a finished run's world to a folder, which is created if necessary.
 ///
 /// # Errors
-/// A folder or a file that cannot be written, a name that something else has, a file that the recipe reads.
+/// Returns an error if the folder or a file cannot be written, if a name belongs to something else, or if the recipe
+/// reads one of the files.
 pub fn write_world(run: &Run, folder: impl Into<FilePath>) -> Result<()> {
     let folder = folder.into().absolute()?;
     let ending = Ending::World { dir: folder.to_path_buf(), sample: None, model: false };
@@ -75,10 +77,10 @@ pub fn write_world(run: &Run, folder: impl Into<FilePath>) -> Result<()> {
 }
 
 impl Ending {
-    /// The same with absolute paths.
+    /// Makes the paths absolute.
     ///
     /// # Errors
-    /// When there is no current folder.
+    /// Returns an error if there is no current folder.
     pub fn absolute(mut self) -> Result<Self> {
         match &mut self {
             Self::World { dir, .. } => *dir = absolute(dir)?,
@@ -90,7 +92,7 @@ impl Ending {
         Ok(self)
     }
 
-    /// The folder of a world; `None` of a file.
+    /// Returns the folder of a world; `None` for a file.
     pub fn world(&self) -> Option<&Path> {
         match self {
             Self::World { dir, .. } => Some(dir),
@@ -98,8 +100,8 @@ impl Ending {
         }
     }
 
-    /// The file of a preset's elevation model that is laid beside the world: it may be named by the recipe, and be written. `None` where
-    /// none is.
+    /// Returns the path of the preset's elevation model that is written next to the world. The recipe may name this
+    /// file although the run writes it. `None` if it is not written.
     pub fn lays(&self) -> Option<PathBuf> {
         match self {
             Self::World { dir, model: true, .. } => Some(dir.join(presets::ELEVATION_MODEL.0)),
@@ -107,11 +109,11 @@ impl Ending {
         }
     }
 
-    /// Whether all that a run of this recipe may leave can be written; folders are made.
+    /// Checks that all files that a run of this recipe may write can be written; folders are created.
     ///
     /// # Errors
-    /// When a folder cannot be made or written, a name is another work's, or a folder's or a device's, an ending names no format, or a
-    /// format does not hold such samples.
+    /// Returns an error if a folder cannot be created or written, if a name belongs to something else, or to a folder
+    /// or a device, if an extension is unknown, or if a format cannot store such samples.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         match self {
             Self::World { dir, .. } => {
@@ -124,16 +126,16 @@ impl Ending {
                     output::make_folder(folder)?;
                     output::check_names(folder, LAYERS, &names_in(folder, &layers_in(folder, recipe)))?;
                 }
-                // The longest of the names that are made of it.
+                // The longest of the names that are derived from the output's name.
                 if plants(recipe) { output::check(&trees_beside(&output.into())[1]) } else { Ok(()) }
             }
         }
     }
 
-    /// Every file that a run of this recipe may leave.
+    /// Returns all files that a run of this recipe may write.
     ///
     /// # Errors
-    /// A file whose ending names no format.
+    /// Returns an error for a file with an unknown extension.
     pub fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
         Ok(match self {
             Self::World { dir, .. } => {
@@ -170,16 +172,18 @@ impl Ending {
         })
     }
 
-    /// Writes what a finished run leaves, with the animation of `frames` if one is wanted, and the report to the file `report` too. Files
-    /// get their names by [`Draft::commit`]; until then a face may add to the report.
+    /// Writes the output of a finished run, with the animation of `frames` if one is requested, and a copy of the
+    /// report to the file `report`. The files get their names by [`Draft::commit`]; until then the caller may add to
+    /// the report.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn draft(&self, run: &Run, frames: Option<&Frames>, report: Option<&Path>) -> Result<Draft> {
         self.draft_in(&FilePath::default(), run, frames, report)
     }
 
-    /// As [`Ending::draft`], with the world's folder, or its file, in the store of which `store` is a path.
+    /// Writes the output as [`Ending::draft`] does, with the world's folder, or its file, in the store to which `store`
+    /// belongs.
     fn draft_in(&self, store: &FilePath, run: &Run, frames: Option<&Frames>, report: Option<&Path>) -> Result<Draft> {
         Draft::new(|draft| {
             draft.report = run.report();
@@ -188,7 +192,7 @@ impl Ending {
                     let dir = &store.with_path(dir);
                     let at = draft.folder(dir)?;
                     let (recipe, terrain) = (run.recipe(), run.terrain());
-                    // Lines and wetness are found by one thread: the other files take the rest.
+                    // Lines and wetness are computed by a single thread, while the other threads write the other files.
                     let (saved, water) =
                         rayon::join(|| world(recipe, terrain, dir, &at, *sample, *model), || save_water(&at, terrain));
                     draft.take(saved?);
@@ -217,7 +221,7 @@ impl Ending {
                 frames.finish(&path)?;
                 draft.take(Saved { files: vec![path.into()], said: Vec::new() });
             }
-            // A world's own comes last: it says that all is there.
+            // The world's own report is written last, because it states that all files exist.
             let own = self.world().map(|dir| store.with_path(dir.join(REPORT)));
             for path in report.map(FilePath::from).into_iter().chain(own) {
                 draft.report_to(&path, self.world().is_some() && path.parent() == self.world());
@@ -227,7 +231,7 @@ impl Ending {
     }
 }
 
-/// Writes all files of a world in `dir` but those of its water, `at` another place for the time being.
+/// Writes all files of a world in `dir`, except those of its water, to the temporary folder `at`.
 fn world(
     recipe: &Recipe,
     terrain: &Terrain,
@@ -236,10 +240,11 @@ fn world(
     sample: Option<SampleType>,
     model: bool,
 ) -> Result<Saved> {
-    // Each file is found by one thread in part: side by side they leave no thread without work.
+    // Each file is computed partly by a single thread, so several files are written in parallel to keep all threads
+    // busy.
     let heights = || {
         let mut saved = Saved::default();
-        // A picture's samples are what a picture holds.
+        // The PNG has the default type of its format, whatever `sample` is.
         for (name, sample) in [(HEIGHT, sample), ("height.png", None)] {
             let path = at.join(name);
             saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(recipe) })?);
@@ -261,7 +266,7 @@ fn world(
     let mut saved = heights?;
     saved.extend(layers?);
     saved.extend(pictures?);
-    // The folder it is written to is not the one it was read from.
+    // The recipe's paths are relative to the folder that it is written to, which is not the one from which it was read.
     let mut recipe = if recipe.folder.is_in_memory() { recipe.clone() } else { recipe.within(dir)? };
     saved.files.extend(copy_from_memory(&mut recipe, at)?);
     let lays = model || recipe.dem().is_some_and(presets::is_passing);
@@ -277,7 +282,8 @@ fn world(
     Ok(saved)
 }
 
-/// Copies the files that a recipe names and that are in memory into a folder, with their sidecars, and names them there.
+/// Copies the files in memory that a recipe names to a folder, with their sidecars, and changes the recipe's paths to
+/// the copies.
 fn copy_from_memory(recipe: &mut Recipe, folder: &FilePath) -> Result<Vec<PathBuf>> {
     let mut copied = Vec::new();
     let own = recipe.folder.clone();
@@ -296,7 +302,7 @@ fn copy_from_memory(recipe: &mut Recipe, folder: &FilePath) -> Result<Vec<PathBu
     Ok(copied)
 }
 
-/// Writes every layer but the ground, each as a TIFF of its name.
+/// Writes every layer except the ground as a TIFF with its name.
 fn save_layers(folder: &FilePath, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
     let loose = terrain.loose.clone().map(Cells::Height);
     let loose = loose.as_ref().map(|loose| (LOOSE.name, loose));
@@ -326,17 +332,17 @@ fn save_options(recipe: &Recipe) -> SaveOptions {
     SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() }
 }
 
-/// Whether trees may grow.
+/// Returns true if the recipe has a stage that may plant trees.
 fn plants(recipe: &Recipe) -> bool {
     recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&forest::TREES))
 }
 
-/// Where the trees of a file's terrain go.
+/// Returns the files for the trees of a terrain that is written to a single file.
 fn trees_beside(output: &FilePath) -> [FilePath; 2] {
     ["csv", "geojson"].map(|ending| output.with_extension("").with_suffix(&format!("_trees.{ending}")))
 }
 
-/// The layers that a recipe's run may leave, as files in a folder.
+/// Returns the layers that a run of this recipe may write, as files in a folder.
 fn layers_in(folder: &Path, recipe: &Recipe) -> Vec<PathBuf> {
     let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
     let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
@@ -344,7 +350,7 @@ fn layers_in(folder: &Path, recipe: &Recipe) -> Vec<PathBuf> {
     layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect()
 }
 
-/// The names of those among the files that lie in a folder.
+/// Returns the names of those files that are in a folder.
 fn names_in(folder: &Path, files: &[PathBuf]) -> Vec<String> {
     let here = files.iter().filter(|path| path.parent() == Some(folder));
     here.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect()

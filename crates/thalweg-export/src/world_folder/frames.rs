@@ -1,4 +1,4 @@
-//! [`Frames`]: pictures of a run under way, numbered, and the animation made of them.
+//! [`Frames`]: numbered pictures of a run in progress, and an animation of them.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -18,31 +18,32 @@ use thalweg_render::pictures::shade::ShadeOptions;
 use thalweg_sim::recipe::{Recipe, Stage};
 use thalweg_sim::run::{Run, RunProgress};
 
-/// Frames in a second of the animation.
+/// The frames per second of the animation.
 const RATE: u16 = 12;
 
-/// Says in their folder which frames are one run's.
+/// The list, in the folder of the frames, of those that belong to one run.
 const LIST: &str = ".thalweg-frames.json";
 
-/// Frames that the list names at first.
+/// The number of frames that the list names at first.
 const FEW: u32 = 64;
 
-/// Which frames are wanted.
+/// The options for frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FramesOptions {
-    /// The folder that they are drawn into.
+    /// The folder of the frames.
     pub folder: PathBuf,
-    /// Steps between two frames, 1 or more; a stage's last step is drawn in any case.
+    /// The number of steps between two frames, 1 or more; the last step of a stage is always drawn.
     pub every: u32,
-    /// The label of the stage that is drawn; `None` for all.
+    /// The label of the stage that is drawn; `None` for all stages.
     pub of: Option<String>,
-    /// Longer side of a frame in pixels at most; 0 for a pixel a cell.
+    /// The greatest length of a frame's longer side in pixels; 0 for one pixel per cell.
     pub size: usize,
-    /// The animated PNG to make of them when the run is done, twelve frames a second; `None` for none.
+    /// The animated PNG that is made of the frames when the run is finished, twelve frames per second; `None` for none.
     pub animation: Option<PathBuf>,
 }
 
-/// Which frames are drawn, and how many there are. It travels in the checkpoint, so that the numbers go on.
+/// The frames of a run: which are drawn, and how many there are. This is stored in the checkpoint, so that a resumed
+/// run continues the numbers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Frames {
     #[serde(with = "names::path")]
@@ -53,12 +54,14 @@ pub struct Frames {
     #[serde(with = "names::path_option")]
     animation: Option<PathBuf>,
     taken: u32,
-    /// Frames that the list in the folder names, ahead of those that are drawn; 0 while a former run's may be there.
+    /// The number of frames that the list in the folder names, which is ahead of those that are drawn; 0 as long as
+    /// frames of a previous run may be there.
     announced: u32,
     look: Option<Look>,
 }
 
-/// Colours and light of a stage's frames: all have those of the first, so that nothing flickers.
+/// The colours and the light of a stage's frames. All frames have those of the first, so that the animation does not
+/// flicker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Look {
     turn: usize,
@@ -67,10 +70,10 @@ struct Look {
 }
 
 impl Frames {
-    /// None drawn yet.
+    /// Makes the options of a run of which no frames are drawn yet.
     ///
     /// # Errors
-    /// When the recipe has no such stage, `every` is 0, or there is no current folder.
+    /// Returns an error if the recipe has no such stage, if `every` is 0, or if there is no current folder.
     pub fn new(options: FramesOptions, recipe: &Recipe) -> Result<Self> {
         let FramesOptions { folder, every, of, size, animation } = options;
         let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
@@ -85,11 +88,11 @@ impl Frames {
         Ok(Self { dir, every, of, size, animation, taken: 0, announced: 0, look: None })
     }
 
-    /// Whether what will be written can be; the folder is made.
+    /// Checks that the files can be written; the folder is created.
     ///
     /// # Errors
-    /// When the folder cannot be made or written, the animation's file does not end in `.png` or cannot be written, or another run has
-    /// drawn in the folder since this one drew there.
+    /// Returns an error if the folder cannot be created or written, if the animation's file does not end in `.png` or
+    /// cannot be written, or if another run has drawn in the folder since this one did.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
         if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
@@ -99,7 +102,7 @@ impl Frames {
         self.animation.as_deref().map_or(Ok(()), |path| output::check_ending(path, &["png"]).map(|_| ()))
     }
 
-    /// Whether a file bears the name of a frame that may be drawn.
+    /// Returns true if a file has the name of a frame that may be drawn.
     pub fn may_be(&self, file: &Path) -> bool {
         let number = file.file_name().and_then(|name| name.to_str()?.strip_prefix("frame_")?.strip_suffix(".png"));
         let is_frame = number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|digit| digit.is_ascii_digit()));
@@ -109,7 +112,7 @@ impl Frames {
     /// Draws the terrain after a step, if a frame is due.
     ///
     /// # Errors
-    /// When the frame, or the list of frames in the folder, cannot be written.
+    /// Returns an error if the frame, or the list of frames in the folder, cannot be written.
     pub fn step(&mut self, run: &Run, progress: &RunProgress) -> Result<()> {
         let ends = progress.step >= progress.steps;
         let due = ends || progress.step.is_multiple_of(self.every);
@@ -118,7 +121,8 @@ impl Frames {
         }
         let terrain = &*run.map();
         let ramp = run.recipe().ramp;
-        // Ground that is being made changes altogether: its frames have a look each.
+        // While a base model generates the ground, it changes completely, so each of its frames has its own colours and
+        // light.
         let makes_ground =
             progress.stage.is_none_or(|number| run.recipe().stages.get(number).is_some_and(Stage::is_base));
         let kept = self.look.take().filter(|look| look.turn == progress.turn && !makes_ground);
@@ -137,14 +141,14 @@ impl Frames {
             ..ShadeOptions::default()
         };
         self.look = Some(look);
-        // A frame that fails keeps its number free: the animation leaves it out.
+        // The number of a frame that could not be written stays unused; the animation skips it.
         self.taken += 1;
         self.announce(run.recipe())?;
         save_map(self.path(self.taken), terrain, options)
     }
 
-    /// Sees to it that the list in the folder names the next frame, and that a former run's are gone. It names more than are
-    /// drawn, so that it is not written anew with every frame.
+    /// Ensures that the list in the folder names the next frame, and that the frames of a previous run are removed. The
+    /// list names more frames than are drawn, so that it need not be rewritten for every frame.
     fn announce(&mut self, recipe: &Recipe) -> Result<()> {
         if self.taken <= self.announced {
             return Ok(());
@@ -156,15 +160,15 @@ impl Frames {
         Ok(())
     }
 
-    /// The file of the animation; `None` if none is wanted.
+    /// Returns the file of the animation; `None` if none is requested.
     pub fn animation(&self) -> Option<&Path> {
         self.animation.as_deref()
     }
 
-    /// Makes the animation at `path`, twelve frames a second.
+    /// Makes the animation at `path`, twelve frames per second.
     ///
     /// # Errors
-    /// When there is no frame, or a file cannot be read or written.
+    /// Returns an error if there is no frame, or if a file cannot be read or written.
     pub fn finish(&self, path: &Path) -> Result<()> {
         let files: Vec<PathBuf> =
             (1..=self.taken).map(|number| self.path(number)).filter(|file| file.is_file()).collect();

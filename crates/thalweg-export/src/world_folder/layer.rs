@@ -1,4 +1,4 @@
-//! The picture of a layer of a world, or of what is worked out of its layers.
+//! Draws a layer of a world, or a layer derived from others.
 
 use thalweg_core::terrain::{Hue, LOOSE, MOMENTUM_X, MOMENTUM_Y, WETNESS};
 use thalweg_core::{Error, Result, Terrain};
@@ -7,11 +7,12 @@ use thalweg_render::pictures::momentum::{MOMENTUM, momentum};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::products::wetness::{WetnessRules, wetness};
 
-/// Draws a layer over grey relief: one that the terrain has, `loose`, `momentum` (both of its parts at once), or `wetness`, which is
-/// worked out where there is none. `max_size` bounds the map's longer side in pixels; with `None` a pixel is a cell.
+/// Draws a layer over grey relief: a layer of the terrain, `loose`, `momentum` (both of its components), or `wetness`,
+/// which is computed if the terrain does not have it. `max_size` limits the map's longer side in pixels; with `None` a
+/// pixel is a cell.
 ///
 /// # Errors
-/// When there is no such layer, or its values cannot be drawn.
+/// Returns an error if there is no such layer, or if its values cannot be drawn.
 pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Option<usize>) -> Result<Picture> {
     let shown = |hue, unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(hue, unit) };
     if name == MOMENTUM {

@@ -1,4 +1,4 @@
-//! [`Lock`]: one run at a time in a folder.
+//! [`Lock`]: allows one run at a time in a folder.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -9,20 +9,21 @@ use thalweg_core::{Error, Result};
 /// The file that is locked.
 pub(super) const NAME: &str = ".lock";
 
-/// A folder held by this process. The lock file stays: to remove it would let two others in at once.
+/// A folder that is locked by this process. The lock file is not removed: removing it would allow two other processes
+/// in at the same time.
 #[derive(Debug)]
 #[must_use]
 pub struct Lock {
     _open: Option<File>,
-    /// What is to be said where the system locks no files: a second run is then not kept out. `None` where it is.
+    /// A warning if the system cannot lock files, so that a second run is not kept out; `None` if the folder is locked.
     pub warning: Option<String>,
 }
 
 impl Lock {
-    /// Takes the folder, if nobody has it, until the lock is dropped.
+    /// Locks the folder until the lock is dropped.
     ///
     /// # Errors
-    /// When another process builds there, or no file can be made.
+    /// Returns an error if another process uses the folder, or if the file cannot be created.
     pub fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {

@@ -1,5 +1,5 @@
-//! A world's folder, written and read as one thing: heights, layers, things that live on them, a map, the recipe, and the report that
-//! speaks for all of them.
+//! A world's folder, written and read as a unit: heights, layers, trees, a map, the recipe, and the report that lists
+//! all files.
 //!
 //! ```
 //! use thalweg_sim::run::Run;
@@ -39,7 +39,7 @@ pub use read::{
 };
 pub use states::{StateEvery, States};
 
-/// Name of the report's file, which comes last: it says that all is there.
+/// The name of the report, which is written last: it states that all files exist.
 pub const REPORT: &str = "report.json";
 
 /// The heights.
@@ -48,8 +48,8 @@ const HEIGHT: &str = "height.tif";
 /// The map.
 const MAP: &str = "shaded.png";
 
-/// Where the map lies.
+/// The world file of the map: its position.
 const MAP_PLACE: &str = "shaded.pgw";
 
-/// Trees, as a table and as points.
+/// The trees, as a table and as points.
 const TREES: [&str; 2] = ["trees.csv", "trees.geojson"];

@@ -1,4 +1,4 @@
-//! A world's folder, or a file of heights, as a terrain again.
+//! Reads a world's folder, or a file of heights, as a terrain.
 
 use std::path::{Path, PathBuf};
 
@@ -14,23 +14,25 @@ use thalweg_models::rocks::Rock;
 use thalweg_render::products::textures::{GroundCover, TextureRules};
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe};
 
-/// The longest report that is looked into.
+/// The greatest size of a report that is read, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// A terrain, and warnings in words. `path` is a file, or a folder that was written as a world's or by [a
-/// survey](crate::survey::Survey::draft) with runoff: then with the layers of [`ReadBack::Always`] and, from its
-/// recipe, edges and sea level.
+/// Reads a terrain, and returns it with warnings. `path` is a file, or a folder that was written as a world's folder or
+/// by [a survey](crate::survey::Survey::draft) with runoff. From a folder the layers of [`ReadBack::Always`] are read
+/// too, and edges and sea level from its recipe.
 ///
 /// # Errors
-/// When a file cannot be read, or a layer is not of the heights' size; a folder without heights.
+/// Returns an error if a file cannot be read, if a layer does not have the size of the heights, or if the folder has no
+/// heights.
 pub fn read_world(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
     read_world_with_models(path, options, &Models::default())
 }
 
-/// As [`read_world`], for a world that a caller's own models may have made: layers that these declare are read back too.
+/// Reads a terrain as [`read_world`] does, for a world that a caller's own models may have made: the layers that these
+/// models declare are read too.
 ///
 /// # Errors
-/// As [`read_world`].
+/// Returns the errors of [`read_world`].
 pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Models) -> Result<(Terrain, Vec<String>)> {
     if !path.is_dir() {
         let loaded = load(path, options)?;
@@ -45,19 +47,20 @@ pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Model
     Ok((terrain, loaded.warnings))
 }
 
-/// The file of heights in a world's folder.
+/// Returns the file of heights in a world's folder.
 ///
 /// # Errors
-/// A folder without heights.
+/// Returns an error if the folder has no heights.
 pub fn heights_in(path: &Path) -> Result<PathBuf> {
     let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
     file_in(path, HEIGHT).ok_or_else(|| Error::file(path, problem))
 }
 
-/// As [`read_world`], with all that a live view shows: also the layers of [`ReadBack::InViews`], and the trees.
+/// Reads a terrain as [`read_world`] does, with everything that a live view shows: also the layers of
+/// [`ReadBack::InViews`], and the trees.
 ///
 /// # Errors
-/// As [`read_world`].
+/// Returns the errors of [`read_world`].
 pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
     let (mut terrain, mut warnings) = read_world(path, options)?;
     add_layers(path, ReadBack::InViews, &Models::default(), &mut terrain)?;
@@ -69,16 +72,18 @@ pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<St
     Ok((terrain, warnings))
 }
 
-/// The trees of the table `given`, or else of the folder's own, and warnings in words; none where there is no table.
+/// Reads the trees of the table `given`, or otherwise of the folder's own table, and returns them with warnings; no
+/// trees if there is no table.
 ///
 /// # Errors
-/// As [`load_trees`].
+/// Returns the errors of [`load_trees`].
 pub fn trees_of(path: &Path, given: Option<&Path>, terrain: &Terrain) -> Result<(Vec<Tree>, Vec<String>)> {
     let table = given.map(Path::to_path_buf).or_else(|| file_in(path, TREES[0]));
     table.map_or(Ok(Default::default()), |table| load_trees(table, &terrain.grid))
 }
 
-/// The files that are read of a terrain: a file and its sidecar, of a virtual raster all that it lays too, or those of a folder.
+/// Returns the files that are read for a terrain: a file and its sidecar, for a virtual raster also the files of its
+/// mosaic, or the files of a folder.
 pub fn reads_of(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         let is_virtual = Format::of(path).is_ok_and(|format| format == Format::Vrt);
@@ -93,46 +98,48 @@ pub fn reads_of(path: &Path) -> Vec<PathBuf> {
     names.filter_map(|name| file_in(path, &name)).collect()
 }
 
-/// What covers the ground of a terrain that was read from `path`, by the rules and the rock of its recipe, or the usual ones.
+/// Computes the ground cover of a terrain that was read from `path`, by the rules and the rock of its recipe, or by the
+/// defaults.
 ///
 /// # Errors
-/// When the recipe cannot be read, and as [`GroundCover::of`].
+/// Returns an error if the recipe cannot be read, and the errors of [`GroundCover::of`].
 pub fn read_cover(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
     let (rules, rock) = rules_of(path)?;
     GroundCover::of(terrain, &rules, rock)
 }
 
-/// What the recipe in a world's folder says of textures, and its rock; the usual where there is no recipe.
+/// Returns the texture rules and the rock of the recipe in a world's folder; the defaults if there is no recipe.
 ///
 /// # Errors
-/// When the recipe cannot be read.
+/// Returns an error if the recipe cannot be read.
 pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
     let recipe = read_recipe(path)?;
     Ok(recipe.map_or_else(|| (TextureRules::default(), Rock::usual()), |recipe| (recipe.textures, recipe.rock)))
 }
 
-/// The recipe in a world's folder; `None` where there is none.
+/// Reads the recipe in a world's folder; `None` if there is none.
 ///
 /// # Errors
-/// When it cannot be read.
+/// Returns an error if it cannot be read.
 pub fn read_recipe(path: &Path) -> Result<Option<Recipe>> {
     file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
 }
 
-/// Whether a folder's report speaks of a world of another recipe; false where there is no report.
+/// Returns true if a folder's report belongs to a world of another recipe; false if there is no report.
 pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
     let report = plain::read(folder.join(REPORT), LONGEST).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }
 
-/// Whether `file` is the recipe in a world's folder, and stays to the letter what it is when a world of this recipe is written there.
+/// Returns true if `file` is the recipe in a world's folder, and would not be changed when a world of this recipe is
+/// written there.
 pub fn keeps_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool {
     let is_kept = |own: Recipe| std::fs::read_to_string(file).is_ok_and(|text| text == own.to_file());
     same(file, &folder.join(RECIPE_FILE)) && recipe.within(folder).is_ok_and(is_kept)
 }
 
-/// Adds the layers that are declared so and have a file in the folder.
+/// Adds the layers that are declared to be read back in this way and have a file in the folder.
 fn add_layers(folder: &Path, read_back: ReadBack, models: &Models, terrain: &mut Terrain) -> Result<()> {
     let declared = models.declared_layers();
     for spec in declared.iter().filter(|spec| spec.traits.in_world_folder == read_back) {

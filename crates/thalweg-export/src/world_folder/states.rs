@@ -1,4 +1,4 @@
-//! [`States`]: the heights of a run under way, as GeoTIFFs with a table of their times.
+//! [`States`]: the heights of a run in progress, as GeoTIFFs with a table of their times.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -14,29 +14,29 @@ use thalweg_io::{SampleType, SaveOptions, atomic, save};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::{Run, RunProgress};
 
-/// The table: a row to each state.
+/// The table, with one row per state.
 const TABLE: &str = "states.csv";
 
-/// Says in their folder which states are one run's.
+/// The list, in the folder of the states, of those that belong to one run.
 const LIST: &str = ".thalweg-states.json";
 
-/// States that the list names at first.
+/// The number of states that the list names at first.
 const FEW: u32 = 64;
 
-/// How often a state is kept.
+/// How often a state is written.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateEvery {
-    /// After so many steps of a stage, 1 or more, and after its last one.
+    /// After this number of steps of a stage, 1 or more, and after its last step.
     Steps(u32),
-    /// After the first step that reaches a multiple of so many simulated years, more than 0, and at the end.
+    /// After the first step that reaches a multiple of this number of simulated years, more than 0, and at the end.
     Years(f64),
 }
 
 impl FromStr for StateEvery {
     type Err = Error;
 
-    /// `20` are steps, `5000y` are years.
+    /// Parses `20` as steps, `5000y` as years.
     fn from_str(text: &str) -> Result<Self> {
         let found = match text.trim().strip_suffix('y') {
             Some(years) => years.trim().parse().ok().filter(|y: &f64| *y > 0.0 && *y <= 1e12).map(Self::Years),
@@ -46,7 +46,8 @@ impl FromStr for StateEvery {
     }
 }
 
-/// Which states are kept, and those that are. It travels in the checkpoint, so that the numbers go on.
+/// The states of a run: how often they are written, and those that have been written. This is stored in the checkpoint,
+/// so that a resumed run continues the numbers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct States {
     #[serde(with = "names::path")]
@@ -54,9 +55,10 @@ pub struct States {
     every: StateEvery,
     sample: Option<SampleType>,
     kept: Vec<State>,
-    /// Years from which on the next state is kept.
+    /// The simulated year from which the next state is due.
     due: f64,
-    /// States that the list in the folder names, ahead of those that are kept; 0 while a former run's may be there.
+    /// The number of states that the list in the folder names, which is ahead of those that are written; 0 as long as
+    /// states of a previous run may be there.
     announced: u32,
 }
 
@@ -72,10 +74,12 @@ struct State {
 }
 
 impl States {
-    /// None kept yet. `sample` is the type of the files' samples; `None` for 32-bit floats.
+    /// Makes the options of a run of which no states are written yet. `sample` is the type of the files' samples;
+    /// `None` for 32-bit floats.
     ///
     /// # Errors
-    /// Years where no stage of the recipe knows time; 0 steps; years that are not finite and more than 0; no current folder.
+    /// Returns an error for years if no stage of the recipe has simulated time; for 0 steps; for years that are not
+    /// finite and more than 0; or if there is no current folder.
     pub fn new(folder: &Path, every: StateEvery, sample: Option<SampleType>, recipe: &Recipe) -> Result<Self> {
         match every {
             StateEvery::Steps(0) => return Err(Error::value("steps between states", 0, "1 or more")),
@@ -96,11 +100,11 @@ impl States {
         Ok(Self { dir: absolute(folder)?, every, sample, kept: Vec::new(), due: 0.0, announced: 0 })
     }
 
-    /// Whether what will be written can be; the folder is made.
+    /// Checks that the files can be written; the folder is created.
     ///
     /// # Errors
-    /// When the folder cannot be made or written, the table's name is a folder's or a device's, or another run has kept states in the
-    /// folder since this one kept some there.
+    /// Returns an error if the folder cannot be created or written, if the table's name is that of a folder or a
+    /// device, or if another run has written states to the folder since this one did.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
         if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
@@ -110,7 +114,7 @@ impl States {
         output::check_plain(self.dir.join(TABLE))
     }
 
-    /// Whether a file bears the name of one that may be written.
+    /// Returns true if a file has the name of a file that may be written.
     pub fn may_be(&self, file: &Path) -> bool {
         let Some(name) = file.file_name().and_then(|name| name.to_str()) else { return false };
         let number = name.strip_prefix("state_").and_then(|rest| rest.strip_suffix(".tif"));
@@ -118,15 +122,15 @@ impl States {
         (is_state || name == TABLE) && same(&self.dir.join(name), file)
     }
 
-    /// The folder, and how many states there are in it.
+    /// Returns the folder, and the number of states that have been written.
     pub fn kept(&self) -> (&Path, usize) {
         (&self.dir, self.kept.len())
     }
 
-    /// Keeps the heights after a step, if a state is due. Levels before the last have other cells: none of theirs is kept.
+    /// Writes the heights after a step, if a state is due. Levels before the last have other cells and are not written.
     ///
     /// # Errors
-    /// When a file cannot be written; the table then names what was kept before.
+    /// Returns an error if a file cannot be written; the table then lists the states written before.
     pub fn step(&mut self, run: &Run, progress: &RunProgress) -> Result<()> {
         let [level, levels] = progress.level;
         if level + 1 < levels {
@@ -156,7 +160,8 @@ impl States {
         self.write_table()
     }
 
-    /// Sees to it that the list in the folder names the next state and the table, and that a former run's are gone.
+    /// Ensures that the list in the folder names the next state and the table, and that the states of a previous run
+    /// are removed.
     fn announce(&mut self, number: u32, recipe: &Recipe) -> Result<()> {
         if number <= self.announced {
             return Ok(());

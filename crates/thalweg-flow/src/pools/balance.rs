@@ -1,58 +1,62 @@
-//! [`Pools::balance`]: lakes at what comes, evaporates and runs over, all down the land at once.
+//! [`Pools::balance`]: the water balance of lakes, with inflow, evaporation and overflow along the whole flow path at
+//! once.
 
 use crate::depressions::{Hierarchy, OUTSIDE};
 use crate::pools::{Arrival, Overflow, PoolRules, Pools, Stock};
 use crate::{Land, spill};
 use thalweg_core::Result;
 
-/// Turns at most in which pools are found that only pass water on: a few do, but for long chains of them.
+/// Maximum number of iterations to find pools that only pass water on. A few suffice, except for long chains of such
+/// pools.
 const TURNS: u32 = 64;
 
-/// What became of water in a balance.
+/// The result of a balance: where the water went. Amounts are in units of height × cells.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Balance {
-    /// What evaporated from standing water, in units of height × cells, as all amounts here.
+    /// The amount that evaporated from standing water, in units of height × cells like all amounts here.
     pub evaporated: i64,
-    /// What left the land: over its edges, into the sea, into cells without data. What is stranded is part of it.
+    /// The amount that left the land: over its edges, into the sea, into cells without data. It includes `stranded`.
     pub left: i64,
-    /// The pools that ran over, in order of their depressions.
+    /// The outlets of pools that overflowed, in order of their depressions.
     pub outlets: Vec<Outlet>,
-    /// For each leaf of the hierarchy the place, in `outlets`, of the outlet that its pool has; [`OUTSIDE`] if none.
+    /// For each leaf of the hierarchy the index, in `outlets`, of its pool's outlet; [`OUTSIDE`] if none.
     pub outlet_of: Vec<u32>,
-    /// What stood where the ground no longer holds it, and ran off the land, at the lowest cell of each patch.
+    /// Water that stood where the ground no longer holds it and flowed off the land, at the lowest cell of each
+    /// patch.
     pub stranded: Vec<Overflow>,
 }
 
-/// A sill that water ran over. Amounts are in units of height × cells.
+/// A sill that water flowed over. Amounts are in units of height × cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outlet {
-    /// Index of the sill, row-major.
+    /// The row-major index of the sill.
     pub cell: u32,
-    /// Index of a neighbour on the far side; the sill itself where water leaves the land there.
+    /// The index of a neighbour on the far side; the sill itself if water leaves the land there.
     pub toward: u32,
-    /// What came to the pool, of arrivals and over sills above.
+    /// The inflow of the pool: arrivals, and overflow from pools upstream.
     pub inflow: i64,
-    /// What ran over: more than came where the sill has been cut down.
+    /// The outflow over the sill. It exceeds the inflow if the sill has been eroded.
     pub outflow: i64,
 }
 
 impl Pools {
-    /// Lets water come, evaporate and run over all sills on its way, until it stands or has left the land: `stock` and
-    /// `arrivals`, on the ground of the last update.
+    /// Distributes `stock` and `arrivals` over the ground of the last update: water arrives, evaporates and flows
+    /// over all sills along its way, until it stands or has left the land.
     ///
-    /// The cells that are under water in the end evaporate what the rules say, so a lake that has no outlet finds the size at
-    /// which that is what comes, however much comes at once (an implicit Euler step). What comes runs on at once; what stood
-    /// over a sill before, since that has been cut down, leaves by the rules' `release`, and the rest is held. A pool that
-    /// what comes would fill in less than the time of `least` balances is none that lasts, but a pit on water's way: all runs
-    /// on through it, none stands or evaporates there. `least` 0 lets all stand.
+    /// Cells that are finally under water evaporate as the rules specify. A lake without an outlet therefore finds
+    /// the size at which evaporation equals inflow, however much arrives at once (an implicit Euler step). Inflow
+    /// beyond the spill level flows on at once. Water that already stood above a sill, because the sill was eroded,
+    /// leaves at the rules' `release`, and the rest is held. A pool that its inflow would fill in less than the time
+    /// of `least` balances is not a lasting pool but a pit along the water's path: all water passes through it, and
+    /// none stands or evaporates there. With `least` = 0 all pools are kept.
     ///
-    /// Amounts are kept to the unit: depth and held water before, and arrivals, are depth and held water after, what evaporated
-    /// and what left.
+    /// The mass balance is exact to the unit: depth and held water before, plus arrivals, equal depth and held water
+    /// after, plus the amounts that evaporated and left.
     ///
     /// # Errors
-    /// As [`Pools::settle`].
+    /// Returns the errors of [`Pools::settle`].
     pub fn balance(
         &self,
         land: &Land<'_>,
@@ -69,6 +73,8 @@ impl Pools {
         let withheld = self.withhold(&mut gathered.water, &gathered.arrived, rules);
 
         let leaves = self.hierarchy.leaves();
+        // Evaporation is part of the volumes while water is poured, and is deducted when the levels are found. The
+        // difference of the volumes before and after is therefore the amount that evaporated.
         let (water, arrived) = (&gathered.water[..leaves], &gathered.arrived[..leaves]);
         let Poured { mut pools, pool_of, flows, left, passed } = self.pour(water, arrived, rules.evaporation, least);
         let taken: i64 = pools.iter().map(|pool| pool.volume).sum();
@@ -97,6 +103,7 @@ impl Pools {
         }
         let outlet_of = |pool: &u32| balance.outlet_of.get(*pool as usize).copied().unwrap_or(OUTSIDE);
         balance.outlet_of = pool_of[..leaves].iter().map(outlet_of).collect();
+        // Merge entries of the same cell.
         held.sort_unstable_by_key(|held| held.cell);
         held.dedup_by(|next, first| {
             let same = next.cell == first.cell;
@@ -108,10 +115,11 @@ impl Pools {
         Ok(balance)
     }
 
-    /// Lets the water of each leaf run into the pools.
+    /// Lets the water of each leaf flow into the pools.
     ///
-    /// Which pools last is found in turns: one that only passes water on lets more come to those below it, so that some of these
-    /// only pass it on as well. None becomes lasting by that.
+    /// Lasting pools are determined iteratively. A pool that only passes water on increases the inflow of those
+    /// downstream, some of which then only pass it on as well. No pool becomes lasting by that, so the iteration is
+    /// monotonic.
     fn pour(&self, water: &[i64], arrived: &[i64], evaporation: i32, least: f64) -> Poured {
         let depressions = &self.hierarchy.depressions;
         let mut passed = vec![false; if least > 0.0 { depressions.len() } else { 0 }];
@@ -135,14 +143,15 @@ impl Pools {
             for d in found {
                 passed[d] = true;
             }
-            // And all that lie in them.
+            // Mark all their descendants as well.
             for d in (0..depressions.len()).rev() {
                 passed[d] |= depressions[d].parent.is_some_and(|parent| passed[parent as usize]);
             }
         }
     }
 
-    /// Takes out of each leaf's water what stood over a sill before anything came, and does not leave at once.
+    /// Removes from each leaf's water the amount that already stood above a sill before the inflow and does not leave
+    /// at once. Returns it as water held at the pools' lowest cells.
     fn withhold(&self, water: &mut [i64], arrived: &[i64], rules: &PoolRules) -> Vec<Arrival> {
         let mut stood: Vec<i64> = water.iter().zip(arrived).map(|(water, arrived)| water - arrived).collect();
         let full = self.merge(&mut stood, &mut vec![0; arrived.len()]);
@@ -165,7 +174,7 @@ impl Pools {
         kept.map(|(pool, water)| Arrival { cell: pit(pool), water: *water }).collect()
     }
 
-    /// What came to each pool, and what ran over its sill: from the highest pools down.
+    /// Computes the inflow of each pool and the outflow over its sill, from the highest pools down.
     fn flows(&self, pools: &[spill::FilledPool], pool_of: &[u32], water: &[i64], arrived: &[i64]) -> Vec<[i64; 2]> {
         let depressions = &self.hierarchy.depressions;
         let below = |pool: &spill::FilledPool| {
@@ -173,7 +182,7 @@ impl Pools {
             let below = pool_of[to as usize];
             (below != OUTSIDE).then_some(below as usize)
         };
-        // All that is in a pool and has come to it, and of that what has come.
+        // For each pool, all water that is in it or has arrived, and the part that has arrived.
         let mut sums = vec![[0i64; 2]; pools.len()];
         let mut above = vec![0u32; pools.len()];
         for ((pool, water), arrived) in pool_of.iter().zip(water).zip(arrived) {
@@ -202,16 +211,16 @@ impl Pools {
     }
 }
 
-/// Water that has run into the pools.
+/// The state after water has flowed into the pools.
 struct Poured {
-    /// Without their levels, and with what evaporates in their volumes.
+    /// The pools, without their levels; their volumes still include the evaporation.
     pools: Vec<spill::FilledPool>,
-    /// For each depression the pool that it is part of; [`OUTSIDE`] if none.
+    /// For each depression, the pool that it is part of; [`OUTSIDE`] if none.
     pool_of: Vec<u32>,
-    /// What came to each pool, and what ran over its sill.
+    /// The inflow of each pool, and the outflow over its sill.
     flows: Vec<[i64; 2]>,
-    /// What left the land.
+    /// The amount that left the land.
     left: i64,
-    /// For each depression whether water only passes it; empty where all is to stand.
+    /// For each depression, true if water only passes through it; empty if all pools are kept.
     passed: Vec<bool>,
 }

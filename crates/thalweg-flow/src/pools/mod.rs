@@ -1,13 +1,14 @@
-//! [`Pools`]: standing water on ground that keeps changing.
+//! [`Pools`]: standing water on changing ground.
 //!
-//! Between two batches of particles the ground is another, and water has come. [`Pools::update`] finds the hollows of the
-//! ground as it is now; [`Pools::settle`] lets all water come to rest in them: lakes rise and sink by what they hold and
-//! what evaporates, join and part, and what is over a lake's spill goes to the caller, whose particles carry it on.
+//! Between two batches of particles the ground changes and water arrives. [`Pools::update`] finds the depressions of
+//! the current ground. [`Pools::settle`] lets all water come to rest in them: lakes rise and sink with inflow and
+//! evaporation, merge and separate, and water above a lake's spill level is returned to the caller, whose particles
+//! carry it on.
 //!
-//! Nothing runs through more than one lake in a settling. Handed on until none is left, overflow comes to stand as
-//! [`fill_spill_merge`](crate::spill::fill_spill_merge) has it. Amounts are units of height × cells, and of these
-//! none is lost: depth and held water before, and arrivals, are depth and held water after, overflow, what left and what
-//! evaporated.
+//! Water flows through at most one lake per settling. If the overflow is settled again until none is left, the result
+//! is that of [`fill_spill_merge`](crate::spill::fill_spill_merge). Amounts are in units of height × cells, and the
+//! mass balance is exact: depth and held water before, plus arrivals, equal depth and held water after, plus
+//! overflow, the amount that left and the amount that evaporated.
 
 mod balance;
 
@@ -20,65 +21,70 @@ use crate::live_d8::LiveD8;
 use crate::{Directions, Land, Part, lot, spill};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result};
 
-/// The hollows of changing ground, kept up to date.
+/// The depressions of changing ground, kept up to date.
 pub struct Pools {
     live: LiveD8,
     hierarchy: Hierarchy,
 }
 
-/// Water that comes to a cell, or is held at one.
+/// Water that arrives at a cell, or is held at one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Index of the cell in row-major order.
+    /// The row-major index of the cell.
     pub cell: u32,
-    /// Its amount in units of height × cells, 0 or more.
+    /// The amount in units of height × cells, 0 or more.
     pub water: i64,
 }
 
 /// All standing water.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stock {
-    /// Depth of the water at each cell ([`POOL`](thalweg_core::terrain::POOL)), 0 or more, of the land's size.
+    /// The depth of the water at each cell ([`POOL`](thalweg_core::terrain::POOL)), 0 or more; a field of the land's
+    /// size.
     pub depth: Field<Height>,
-    /// Water that depth does not show: what makes no whole unit over a pool's surface, and what is over its spill and
-    /// has not been released; at the pool's lowest cell. By cell, one entry each.
+    /// Water that is not part of the depth: amounts too small for a whole unit over a pool's surface, and water above
+    /// the spill level that has not been released. It is stored at the pool's lowest cell; sorted by cell, with one
+    /// entry each.
     pub held: Vec<Arrival>,
 }
 
-/// What happens to water as it settles.
+/// Rules for settling water.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PoolRules {
-    /// Units of height that evaporate from each wet cell in one settling or balance, as far as its depth goes; 0 or more.
+    /// Evaporation from each wet cell in one settling or balance, in units of height, limited by the cell's depth; 0
+    /// or more.
     pub evaporation: i32,
-    /// Share of what is over a spill that leaves in one settling, over 0 up to 1: the less, the smoother are floods.
+    /// The share of the water above a spill level that leaves in one settling, above 0 and up to 1. Smaller values
+    /// make floods smoother.
     pub release: f64,
-    /// Overflow leaves in whole multiples of this many units of height × cells (1 or more), one at least where there is as much;
-    /// what is less stays held.
+    /// Overflow leaves in whole multiples of this many units of height × cells (1 or more), at least one multiple if
+    /// there is that much; smaller amounts stay held.
     pub least: i64,
 }
 
-/// What a settling did.
+/// The result of a settling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
-    /// What runs over: of full pools, in order of their depressions; then of water whose hollow is gone.
+    /// The overflow: first of full pools, in order of their depressions; then of water whose depression no longer
+    /// exists.
     pub overflow: Vec<Overflow>,
-    /// What came to the sea, to cells without data, and to where it drains off the land and no water stood, in units of
-    /// height × cells.
+    /// Water that arrived in the sea, at cells without data, or at cells that drain off the land and where no water
+    /// stood, in units of height × cells.
     pub left: i64,
-    /// What evaporated, in units of height × cells.
+    /// The amount that evaporated, in units of height × cells.
     pub evaporated: i64,
     /// The pools that hold water, in order of their depressions.
     pub pools: Vec<Pool>,
 }
 
-/// Water that leaves a pool, to be carried on.
+/// Water that leaves a pool, for the caller to route on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overflow {
-    /// Index of the sill, row-major.
+    /// The row-major index of the sill.
     pub cell: u32,
-    /// Index of a neighbour on the far side; the sill itself where water leaves the land there.
+    /// The index of a neighbour on the far side; the sill itself if water leaves the land there.
     pub toward: u32,
-    /// Its amount in units of height × cells.
+    /// The amount in units of height × cells.
     pub water: i64,
 }
 
@@ -86,39 +92,40 @@ pub struct Overflow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pool {
-    /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
+    /// The number of the depression in [`Hierarchy::depressions`]. All its descendants are full, and it is not part
+    /// of a larger pool.
     pub depression: u32,
-    /// Height of the surface, never over the spill.
+    /// The height of the surface, never above the spill level.
     pub level: Height,
-    /// Water in it, in units of height × cells, with what is held.
+    /// The volume of water, in units of height × cells, including held water.
     pub volume: i64,
-    /// The part of the volume that depth does not show, in units of height × cells.
+    /// The part of the volume that is not part of the depth, in units of height × cells.
     pub held: i64,
-    /// Number of cells under water.
+    /// The number of cells under water.
     pub cells: u32,
-    /// Whether it stands at its spill.
+    /// True if the pool is at its spill level.
     pub full: bool,
-    /// Index of the sill, row-major; none on closed land where all of it would go under first.
+    /// The row-major index of the sill; `None` on closed land where all land would be submerged first.
     pub outlet: Option<u32>,
-    /// What arrived in it in this settling, in units of height × cells.
+    /// The amount that arrived in the pool in this settling, in units of height × cells.
     pub inflow: i64,
-    /// What it released in this settling, in units of height × cells.
+    /// The amount that the pool released in this settling, in units of height × cells.
     pub overflow: i64,
 }
 
-/// What a pool does with the water that comes.
+/// How a pool handles inflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PoolKind {
-    /// Stands at its spill and hands it on.
+    /// The pool is at its spill level and passes water on.
     Open,
-    /// Stands under its spill and keeps it, or lets it evaporate.
+    /// The pool is below its spill level; it keeps inflow or loses it to evaporation.
     Closed,
-    /// Has no spill at any level.
+    /// The pool has no spill at any level.
     Landlocked,
 }
 
 impl Pool {
-    /// What it does with the water that comes.
+    /// Returns how the pool handles inflow.
     pub fn kind(&self) -> PoolKind {
         match (self.full, self.outlet) {
             (true, _) => PoolKind::Open,
@@ -127,14 +134,14 @@ impl Pool {
         }
     }
 
-    /// Area of its surface in m².
+    /// Returns the area of the pool's surface in m².
     pub fn area(&self, grid: &Grid) -> f64 {
         f64::from(self.cells) * grid.cell_area()
     }
 }
 
 impl Pools {
-    /// The hollows of a land that [`Land::check`] accepts.
+    /// Computes the depressions of a land that [`Land::check`] accepts.
     pub fn of(land: &Land<'_>) -> Self {
         Self::along(land, LiveD8::of(land))
     }
@@ -144,38 +151,41 @@ impl Pools {
         Self { live, hierarchy }
     }
 
-    /// The same as [`Pools::of`] on the new ground, to the bit.
+    /// Updates the depressions to new ground. The result equals that of [`Pools::of`] on this ground, to the bit.
     ///
-    /// `changed` tells the cells whose ground may differ from that of the last time, `None` that all may; directions are then kept
-    /// elsewhere, over flats above all, which take longest. The hierarchy is always built anew: labels, sills and volumes take
-    /// about as long as it would to find out which of them hold.
+    /// `changed` marks the cells whose ground may differ from that of the last call; `None` means that all may.
+    /// Directions are kept everywhere else, especially on flats, which are the most expensive part. The hierarchy is
+    /// always rebuilt: determining which of its labels, sills and volumes are still valid would take about as long.
     pub fn update(&mut self, land: &Land<'_>, changed: Option<&Field<bool>>) {
         match changed {
             Some(changed) => self.live.renew(land, changed),
             None => self.live = LiveD8::of(land),
         }
-        // Two of them need not be held at once.
+        // Free the old hierarchy first, so that two are not in memory at once.
         self.rest();
         self.hierarchy = Hierarchy::along(land, self.live.parts.clone(), self.live.directions.clone());
     }
 
-    /// Lets go of the hierarchy, a third of what is held, until the next update: for work that does not ask for it.
+    /// Frees the hierarchy, a third of the memory in use, until the next update. Use this before work that does not
+    /// need it.
     pub fn rest(&mut self) {
         self.hierarchy = Hierarchy::none();
     }
 
-    /// The depressions of the ground of the last update.
+    /// Returns the depressions of the ground of the last update.
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
-    /// Where water runs from each cell of the ground, which is not filled: to a [`PIT`](crate::PIT) or out.
+    /// Returns the flow directions on the ground, which is not filled: each path ends at a [`PIT`](crate::PIT) or
+    /// leaves the land.
     pub fn directions(&self) -> &Directions {
         &self.live.directions
     }
 
-    /// The level at which a depression holds so much, in units of height × cells, over all of its cells alike: its floor at the
-    /// least, its spill at the most. A number that no depression has gives [`Height::MIN`].
+    /// Returns the level at which a depression holds `volume`, in units of height × cells, as one pool over all of
+    /// its cells; at least its floor and at most its spill level. Returns [`Height::MIN`] if there is no depression
+    /// of that number.
     pub fn level(&self, land: &Land<'_>, depression: u32, volume: i64) -> Height {
         let Some(it) = self.hierarchy.depressions.get(depression as usize) else { return Height::MIN };
         let top = it.spill.map_or(Height(i32::MAX), |spill| spill.level);
@@ -189,14 +199,15 @@ impl Pools {
         whole.fill(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
     }
 
-    /// What a depression holds up to a level, its spill at the most, in units of height × cells; 0 for a number that no depression has.
+    /// Returns the volume that a depression holds up to a level (at most its spill level), in units of height ×
+    /// cells; 0 if there is no depression of that number.
     pub fn volume(&self, land: &Land<'_>, depression: u32, level: Height) -> i64 {
         let spill = self.hierarchy.depressions.get(depression as usize).and_then(|depression| depression.spill);
         let level = spill.map_or(level, |spill| spill.level.min(level));
         self.cells(land, depression).map(|height| (i64::from(level.0) - i64::from(height.0)).max(0)).sum()
     }
 
-    /// Heights of the cells whose water runs down into a depression.
+    /// Returns the heights of the cells whose water flows down into a depression.
     fn cells<'a>(&'a self, land: &Land<'a>, depression: u32) -> impl Iterator<Item = Height> + use<'a> {
         let mut inside = vec![false; self.hierarchy.leaves()];
         let mut stack = vec![depression];
@@ -211,19 +222,21 @@ impl Pools {
         cells.filter(move |(_, leaf)| inside.get(**leaf as usize) == Some(&true)).map(|(height, _)| *height)
     }
 
-    /// Lets all water come to rest, once: `stock` and `arrivals`, on the ground of the last update.
+    /// Lets all water, `stock` and `arrivals`, come to rest once, on the ground of the last update.
     ///
-    /// 1. From each wet cell evaporates what the rules say.
-    /// 2. Water runs to the pit of the cell where it is. Where a cell drains off the land, into the sea or has no data,
-    ///    what arrives has `left`. But if water stood there, since ground gave way under it or at its rim, it is
-    ///    released as overflow, all of it at once, at the lowest cell of each patch; less than `least` of it has left.
-    /// 3. From the leaves upward: two neighbours that are full and spill into each other are one pool and rise together;
-    ///    any other full one releases what it has over its spill, by the rules, and holds the rest.
+    /// 1. Each wet cell loses water by evaporation, as the rules specify.
+    /// 2. Water flows to the pit of the cell where it is. Where a cell drains off the land or into the sea, or has no
+    ///    data, arriving water has `left`. But if water stood there, because the ground gave way under it or at its
+    ///    rim, all of it is released as overflow at once, at the lowest cell of each patch; a part of it smaller than
+    ///    `least` has left.
+    /// 3. From the leaves upward, two neighbours that are full and spill into each other become one pool and rise
+    ///    together. Any other full depression releases water above its spill level, according to the rules, and holds
+    ///    the rest.
     ///
     /// # Errors
-    /// When sizes differ from those of the last update, cells lie outside, amounts are negative or are more than 2⁶³ − 1
-    /// units in all, a rule is outside what it allows, or water would rise above the accepted heights. The stock is then
-    /// as it was.
+    /// Returns an error if sizes differ from those of the last update, if cells are outside, if amounts are negative
+    /// or exceed 2⁶³ − 1 units in total, if a rule is out of its range, or if water would rise above the valid
+    /// heights. The stock is then unchanged.
     pub fn settle(
         &self,
         land: &Land<'_>,
@@ -245,6 +258,8 @@ impl Pools {
         let (mut pools, pool_of) = self.pools(&gathered.water, &full);
         spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0, &[])?;
 
+        // Release the overflow of each pool. What the rules keep back, and the remainder of a whole level, is held at
+        // the pool's lowest cell.
         stock.held.clear();
         for pool in &pools {
             let d = pool.depression as usize;
@@ -276,7 +291,7 @@ impl Pools {
         Ok(settled)
     }
 
-    /// Sets the depths: each cell lies under the level of its leaf's pool, if it has one.
+    /// Sets the depths: each cell is under the level of its leaf's pool, if there is one.
     fn stand(&self, land: &Land<'_>, stock: &mut Stock, pool_of: &[u32], level: impl Fn(usize) -> Height) {
         let level = |pool: &u32| if *pool == OUTSIDE { Height(i32::MIN) } else { level(*pool as usize) };
         let levels: Vec<Height> = pool_of[..self.hierarchy.leaves()].iter().map(level).collect();
@@ -290,6 +305,7 @@ impl Pools {
         });
     }
 
+    /// Checks sizes, rules, cells and amounts, as described for [`Pools::settle`].
     fn check(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<()> {
         let [rows, cols] = self.hierarchy.leaf.size();
         for (name, [r, c]) in [("ground", land.ground.size()), ("pool", stock.depth.size())] {
@@ -327,11 +343,11 @@ impl Pools {
             Gathered { water: vec![0; count], arrived: vec![0; count], stranded: Vec::new(), left: 0, evaporated: 0 };
         let mut total = 0i128;
         for (chunk, depths) in stock.depth.as_slice().chunks(64).enumerate() {
-            // Most of the land is dry.
+            // Most of the land is dry, so skip dry blocks quickly.
             if depths.iter().fold(0, |any, depth| any | depth.0) == 0 {
                 continue;
             }
-            // Under 2³² cells of under 2³¹ units each: within an i64.
+            // Fewer than 2³² cells of fewer than 2³¹ units each: the sum fits an i64.
             for (k, depth) in (64 * chunk..).zip(depths).filter(|(_, depth)| depth.0 != 0) {
                 if depth.0 < 0 {
                     let cols = stock.depth.cols();
@@ -372,7 +388,8 @@ impl Pools {
         Ok(gathered)
     }
 
-    /// Sums water of leaves up to merged depressions; whether each is full to its spill, all below it included.
+    /// Sums the water of leaves up to merged depressions. Returns which depressions are full to their spill level,
+    /// including all descendants.
     fn merge(&self, water: &mut [i64], arrived: &mut [i64]) -> Vec<bool> {
         let mut full = vec![false; water.len()];
         for (d, depression) in self.hierarchy.depressions.iter().enumerate() {
@@ -388,7 +405,8 @@ impl Pools {
         full
     }
 
-    /// The pools, without their levels, and for each depression the pool that it is part of, if any.
+    /// Returns the pools, without their levels, and for each depression the pool that it is part of; [`OUTSIDE`] if
+    /// none.
     fn pools(&self, water: &[i64], full: &[bool]) -> (Vec<spill::FilledPool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; water.len()];
         let mut pools = Vec::new();
@@ -406,7 +424,8 @@ impl Pools {
         spill::from_first(pools, pool_of)
     }
 
-    /// A depression's sill, and a neighbour of it on the far side; the sill twice if water leaves the land there.
+    /// Returns a depression's sill and a neighbour of it on the far side; the sill twice if water leaves the land
+    /// there.
     pub fn way_over(&self, land: &Land<'_>, d: usize) -> [u32; 2] {
         let Some(spill) = self.hierarchy.depressions[d].spill else { return [self.hierarchy.depressions[d].pit; 2] };
         let (leaf, cols) = (&self.hierarchy.leaf, land.grid.cols());
@@ -426,7 +445,8 @@ impl Pools {
         [cell as u32, toward.unwrap_or(cell) as u32]
     }
 
-    /// Releases water that stands where nothing holds it, patch by patch; the overflow, and what is too little for it.
+    /// Releases water that stands where nothing holds it, patch by patch. Returns the overflow, and the total of the
+    /// amounts too small for it.
     fn release_patches(&self, land: &Land<'_>, stranded: &[Arrival], rules: &PoolRules) -> (Vec<Overflow>, i64) {
         let cols = land.grid.cols();
         let mut seen = vec![false; stranded.len()];
@@ -435,6 +455,7 @@ impl Pools {
             if std::mem::replace(&mut seen[first], true) {
                 continue;
             }
+            // Flood the patch of stranded cells, and find its lowest cell.
             let mut stack = vec![first];
             let mut lowest = (Height(i32::MAX), u64::MAX, usize::MAX);
             let mut water = 0;
@@ -464,7 +485,7 @@ impl Pools {
 }
 
 impl PoolRules {
-    /// What leaves of the water over a spill.
+    /// Returns the part of the water above a spill level that leaves.
     fn released(&self, over: i64) -> i64 {
         if over < self.least {
             return 0;
@@ -474,16 +495,16 @@ impl PoolRules {
     }
 }
 
-/// Cells that one task works through.
+/// Number of cells that one task processes.
 const CHUNK: usize = 1 << 15;
 
-/// Water on its way down.
+/// Water on its way to the pits.
 struct Gathered {
-    /// Of each leaf; merged depressions have none yet.
+    /// The water of each leaf; merged depressions have none yet.
     water: Vec<i64>,
-    /// The part of it that has just arrived.
+    /// The part of the water that has just arrived.
     arrived: Vec<i64>,
-    /// What stood where water drains off the land, by cell.
+    /// Water that stood on cells that drain off the land, sorted by cell.
     stranded: Vec<Arrival>,
     left: i64,
     evaporated: i64,

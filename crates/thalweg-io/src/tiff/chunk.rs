@@ -1,4 +1,4 @@
-//! A strip or tile: decompressed, predictor undone, as samples.
+//! A strip or tile of a TIFF: decompresses it, undoes the predictor, and converts it to samples.
 
 use std::io::Read;
 
@@ -10,11 +10,11 @@ use weezl::decode::Configuration;
 use super::lerc;
 use crate::{SampleType, Samples};
 
-/// Tag 259 of what is compressed by LERC and by Zstandard.
+/// The values of tag 259 for compression by LERC and by Zstandard.
 pub const LERC: u64 = 34887;
 pub const ZSTD: u64 = 50000;
 
-/// Names of methods that are not read, as GDAL has them.
+/// Returns GDAL's name of a compression method that is not supported.
 pub fn name(compression: u64) -> Option<&'static str> {
     Some(match compression {
         2..=4 => "CCITT fax",
@@ -27,7 +27,7 @@ pub fn name(compression: u64) -> Option<&'static str> {
     })
 }
 
-/// How every strip or tile of a file is coded.
+/// How all strips or tiles of a file are encoded.
 pub struct Coding {
     /// Tag 259: none (1), LZW (5), deflate (8, 32946), PackBits (32773), LERC (34887), Zstandard (50000).
     pub compression: u64,
@@ -35,27 +35,28 @@ pub struct Coding {
     pub predictor: u64,
     /// Byte order of the file.
     pub big_endian: bool,
-    /// Sample format (1 whole, 2 signed, 3 floating-point) and bits.
+    /// Tag 339, the sample format (1 unsigned, 2 signed, 3 floating-point), and tag 258, the bits per sample.
     pub format: (u64, u64),
-    /// Type that the samples become.
+    /// The type to which samples are converted.
     pub kind: SampleType,
-    /// Samples of a pixel that lie together.
+    /// The number of samples per pixel that are stored together.
     pub bands: usize,
-    /// How LERC is compressed once more: not (0), by deflate (1), by Zstandard (2).
+    /// Additional compression of LERC blobs: none (0), deflate (1), Zstandard (2).
     pub lerc: u64,
 }
 
 impl Coding {
-    /// The samples of `rows` × `cols` pixels.
+    /// Decodes the samples of `rows` × `cols` pixels.
     pub fn decode(&self, data: &[u8], [rows, cols]: [usize; 2]) -> Result<Samples, String> {
         if self.compression == LERC {
             let samples = lerc::decode(data, self.lerc, (self.kind, self.format.1), [rows, cols, self.bands])?;
-            // libtiff swaps the bytes of samples before LERC sees them, as if it kept bytes and not numbers.
+            // libtiff swaps the bytes of samples before it passes them to LERC, so the decoded samples must be swapped
+            // back.
             let is_swapped = self.big_endian && self.format.1 > 8;
             return Ok(if is_swapped { Samples::from_bytes(self.kind, &samples.to_bytes(), true) } else { samples });
         }
         let width = (self.format.1 / 8) as usize;
-        // A row begins with a byte of its own, whatever a sample's bits.
+        // Every row begins at a byte boundary, whatever the number of bits per sample.
         let row_bytes = (cols * self.bands * self.format.1 as usize).div_ceil(8);
         let Samples::U8(mut bytes) = Samples::zeros(SampleType::U8, rows * row_bytes)? else {
             return Err("cannot be decoded".to_string());
@@ -83,7 +84,7 @@ impl Coding {
     }
 }
 
-/// Decompresses until `out` is full; false if the data end before.
+/// Decompresses until `out` is full; returns false if the data end before.
 fn fill(out: &mut [u8], data: &[u8], compression: u64) -> bool {
     match compression {
         1 => data.get(..out.len()).is_some_and(|data| {
@@ -109,7 +110,8 @@ fn fill(out: &mut [u8], data: &[u8], compression: u64) -> bool {
     }
 }
 
-/// PackBits (TIFF 6.0, section 9): n < 128, then n + 1 bytes as they are; n > 128, then one byte 257 − n times.
+/// Decodes PackBits (TIFF 6.0, section 9): for n < 128, the next n + 1 bytes are copied; for n > 128, the next byte is
+/// repeated 257 − n times.
 fn unpack(out: &mut [u8], data: &[u8]) -> Option<()> {
     let (mut from, mut to) = (0, 0);
     while to < out.len() {
@@ -128,7 +130,7 @@ fn unpack(out: &mut [u8], data: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Undoes predictor 2: every sample was stored less the one before it in its band.
+/// Undoes predictor 2: every sample was stored as the difference to the previous sample of its band.
 fn accumulate(row: &mut [u8], width: usize, bands: usize, big_endian: bool) {
     macro_rules! sum {
         ($t:ty) => {{
@@ -151,8 +153,9 @@ fn accumulate(row: &mut [u8], width: usize, bands: usize, big_endian: bool) {
     }
 }
 
-/// Undoes predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the first bytes of all samples, then the second …,
-/// each byte less the one before it; the row then holds big-endian numbers.
+/// Undoes predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the row stores the first bytes of all samples,
+/// then the second bytes, and so on, each byte as the difference to the previous one. Afterwards the row contains
+/// big-endian numbers.
 fn gather(row: &mut [u8], width: usize, bands: usize) {
     for k in bands..row.len() {
         row[k] = row[k].wrapping_add(row[k - bands]);
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn packbits_as_in_the_standard() {
-        // Apple's example, quoted in TIFF readers' tests everywhere
+        // Apple's example, which is quoted in the tests of many TIFF readers
         let packed = [0xfe, 0xaa, 0x02, 0x80, 0x00, 0x2a, 0xfd, 0xaa, 0x03, 0x80, 0x00, 0x2a, 0x22, 0xf7, 0xaa];
         let mut out = [0; 24];
         unpack(&mut out, &packed).unwrap();

@@ -1,8 +1,9 @@
-//! Writing GeoTIFF, always a cloud-optimised one: tiles, overviews, and the directories before what they speak of.
+//! Writes GeoTIFF, always as a cloud-optimised GeoTIFF: tiles, overviews, and the directories before the data.
 //!
-//! OGC 21-026, Cloud Optimized GeoTIFF 1.0 (2023). Readers fetch the head of the file and then single tiles; so the directories come
-//! first, and the tiles of the coarsest overview before those of finer ones. How long a tile is, is known only when it is compressed: the
-//! tiles of each level go into a file of their own first.
+//! OGC 21-026, Cloud Optimized GeoTIFF 1.0 (2023). Readers fetch the beginning of the file and then single tiles.
+//! Therefore the directories come first, and the tiles of the coarsest overview before those of finer ones. The length
+//! of a tile is known only after compression, so the tiles of each level are first written to a temporary file of their
+//! own.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,42 +19,44 @@ use crate::{FilePath, Head, SampleType, Samples, disk, geokeys};
 use thalweg_core::base::deflate::zlib;
 use thalweg_core::{CellRect, Error, Result, Size};
 
-/// What a cell of an overview has of the four that it covers.
+/// How a cell of an overview is computed from the four cells that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overviews {
-    /// The mean of those with data, whole numbers rounded: heights, amounts.
+    /// The mean of the cells with data, rounded if they are integers: for heights and amounts.
     Means,
-    /// The first with data, from the north-west: classes, numbers that name things.
+    /// The first cell with data, from the north-west: for classes and identifiers.
     Classes,
 }
 
 impl Overviews {
-    /// Of samples of which no more is known than their type: whole numbers name things.
+    /// Returns the kind for samples of which only the type is known: integers are taken as identifiers.
     pub fn of(kind: SampleType) -> Self {
         if matches!(kind, SampleType::F32 | SampleType::F64) { Self::Means } else { Self::Classes }
     }
 }
 
-/// Side of a tile in cells, at most.
+/// The greatest side of a tile in cells.
 const SIDE: usize = 512;
 
-/// Side of the tiles of a map: a small one is a single tile. Sides are multiples of 16 (TIFF 6.0, section 15).
+/// Returns the side of the tiles of a map: a small map is a single tile. Sides are multiples of 16 (TIFF 6.0, section
+/// 15).
 fn side_of(size: Size) -> usize {
     size[0].max(size[1]).next_multiple_of(16).min(SIDE)
 }
 
-/// Beyond so many bytes offsets need 64 bits.
+/// Offsets in files of more bytes than this need 64 bits.
 const CLASSIC: u64 = u32::MAX as u64;
 
-/// Writes a cloud-optimised GeoTIFF of any size: tiles of 512 × 512 cells (a smaller map is one tile), deflate with a predictor, overviews
-/// of half the size each down to one tile, BigTIFF beyond 4 GiB.
+/// Writes a cloud-optimised GeoTIFF of any size: tiles of 512 × 512 cells (a smaller map is one tile), deflate with a
+/// predictor, overviews of half the size each down to one tile, BigTIFF beyond 4 GiB.
 ///
-/// `rows` is asked for windows that span all columns, 512 rows at a time from the north (the last may be fewer), and gives their samples,
-/// one a cell, row by row; they are of `head.kind`. Memory is that of about three such windows. On the disk the tiles lie twice until the
-/// file is whole.
+/// `rows` is called with windows that span all columns, 512 rows at a time from the north (the last may have fewer),
+/// and returns their samples, one per cell, row by row, of type `head.kind`. About three such windows are in memory.
+/// The disk holds the tiles twice until the file is complete.
 ///
 /// # Errors
-/// What `rows` returns; samples of another type or number; no row or column, or more than 2^32 − 1; a file that cannot be written.
+/// Returns the errors of `rows`; an error for samples of another type or number, for a size of zero or of more than
+/// 2^32 − 1 rows or columns, or if the file cannot be written.
 pub fn write_cog(
     path: impl Into<FilePath>,
     head: &Head,
@@ -63,22 +66,23 @@ pub fn write_cog(
     write_beyond(&path.into(), head, overviews, rows, Passing::Files, CLASSIC)
 }
 
-/// As [`write_cog`], of samples that are in memory: so are the tiles, until the file is written at once.
+/// Writes a file as [`write_cog`] does, from samples in memory; the tiles are kept in memory too, and the file is
+/// written at once.
 ///
 /// # Errors
-/// What the system refuses.
+/// Returns an error of the operating system.
 pub fn write_held(path: &FilePath, head: &Head, overviews: Overviews, samples: &Samples) -> Result<()> {
     write_beyond(path, head, overviews, |window| samples.window(head.size, window), Passing::Memory, CLASSIC)
 }
 
-/// Where tiles wait for the file to begin.
+/// The temporary storage of tiles until the file is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Passing {
     Memory,
     Files,
 }
 
-/// As [`write_cog`], with a BigTIFF where the file would be longer than `most`.
+/// Writes a file as [`write_cog`] does, as BigTIFF if it would be longer than `most` bytes.
 fn write_beyond(
     path: &FilePath,
     head: &Head,
@@ -91,6 +95,8 @@ fn write_beyond(
         let value = format!("{} × {}", head.size[0], head.size[1]);
         return Err(Error::value("size", value, "1 to 4294967295 rows and columns"));
     }
+    // The overviews are made together with the image: each level writes the rows of tiles that are complete, and passes
+    // their reduction by half to the next level.
     let by_files = passing == Passing::Files && !path.is_in_memory();
     let folder = by_files.then(|| Temporary::folder(folder_of(path)).map_err(Error::io(path, "write"))).transpose()?;
     let mut levels = Vec::new();
@@ -117,7 +123,7 @@ fn write_beyond(
     atomic(path, |file| assemble(file, head, &levels, most).map_err(Error::io(path, "write")))
 }
 
-/// Gives some rows to the first level, and means of them to those after it.
+/// Passes rows to the first level, and their reduction by half to the levels after it.
 fn take(levels: &mut [Level], rows: Samples, overviews: Overviews, nodata: Option<f64>) -> Result<()> {
     let Some((level, coarser)) = levels.split_first_mut() else { return Ok(()) };
     let Some(band) = level.gather(rows)? else { return Ok(()) };
@@ -129,22 +135,22 @@ fn take(levels: &mut [Level], rows: Samples, overviews: Overviews, nodata: Optio
     take(coarser, halved(&band, [rows, level.size[1]], overviews, nodata)?, overviews, nodata)
 }
 
-/// A level on its way: rows that do not make a row of tiles yet, and the file of its tiles.
+/// A level that is being written: rows that do not yet fill a row of tiles, and the storage of its tiles.
 struct Level {
     size: Size,
-    /// Side of its tiles.
+    /// The side of its tiles in cells.
     side: usize,
-    /// The file that is made, which messages name.
+    /// The path of the final file, for messages.
     path: PathBuf,
     out: Waiting<io::BufWriter<disk::File>>,
-    /// Lengths of the tiles written.
+    /// The lengths of the written tiles.
     lengths: Vec<u64>,
-    /// The predictor of all of them; the first row of tiles tells which is best.
+    /// The predictor of all its tiles, chosen by compressing a tile of the first row.
     predictor: Option<u16>,
-    /// Rows that were taken, and those of them that wait.
+    /// The number of rows received; the next field has those that are not written yet.
     taken: usize,
     waiting: Samples,
-    /// What is laid where a tile reaches beyond the image.
+    /// The padding of tiles beyond the image.
     beyond: f64,
 }
 
@@ -157,7 +163,7 @@ struct Tiles {
     predictor: u16,
 }
 
-/// Tiles that wait: in memory, or in a file of their own, with what writes it.
+/// The temporary storage of tiles: in memory, or in a file of their own with its writer.
 enum Waiting<F> {
     Here(Vec<u8>),
     Beside(PathBuf, F),
@@ -187,11 +193,11 @@ impl Level {
         })
     }
 
-    /// A row of tiles, or the last rows, once they are all there.
+    /// Collects rows and returns them once they fill a row of tiles, or are the last rows.
     fn gather(&mut self, rows: Samples) -> Result<Option<Samples>> {
         let cols = self.size[1];
         self.taken += rows.len() / cols;
-        // Most levels get all rows of a tile at once.
+        // Most levels receive all rows of a row of tiles at once, which then need not be copied.
         let all = if self.waiting.is_empty() {
             rows
         } else {
@@ -251,7 +257,7 @@ impl Level {
     }
 }
 
-/// Rows of cells of twice the width; what is odd at the end stands alone.
+/// Reduces rows to cells of twice the width; an odd row or column at the end is reduced alone.
 #[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
 fn halved(samples: &Samples, size: Size, overviews: Overviews, nodata: Option<f64>) -> Result<Samples> {
     let half = size.map(|n| n.div_ceil(2));
@@ -266,7 +272,7 @@ fn halved(samples: &Samples, size: Size, overviews: Overviews, nodata: Option<f6
                         .filter(|at| at[0] < size[0] && at[1] < size[1])
                         .map(|at| v[at[0] * size[1] + at[1]]);
                     let mut good = there.filter(|x| !bare(f64::from(*x)));
-                    // Where none has data, what stands for that.
+                    // If none of the four cells has data, the result is the no-data value of the first.
                     let first = good.next();
                     *to = match (overviews, first) {
                         (_, None) => v[2 * i * size[1] + 2 * j],
@@ -283,7 +289,7 @@ fn halved(samples: &Samples, size: Size, overviews: Overviews, nodata: Option<f6
     Ok(out)
 }
 
-/// The values of a tag, least byte first.
+/// The values of a tag, little-endian.
 struct Entry {
     tag: u16,
     kind: u16,
@@ -291,7 +297,7 @@ struct Entry {
     bytes: Vec<u8>,
 }
 
-/// Field types (TIFF 6.0, BigTIFF).
+/// The field types (TIFF 6.0, BigTIFF).
 const ASCII: u16 = 2;
 const SHORT: u16 = 3;
 const LONG: u16 = 4;
@@ -322,7 +328,7 @@ fn text(tag: u16, words: &str) -> Entry {
     Entry { tag, kind: ASCII, count: bytes.len() as u64, bytes }
 }
 
-/// The tags of a level whose tiles begin at `at`.
+/// Returns the tags of a level whose tiles begin at position `at`.
 fn entries(head: &Head, level: usize, tiles: &Tiles, at: u64, big: bool) -> Vec<Entry> {
     let offsets: Vec<u64> = tiles.lengths.iter().scan(at, |at, n| Some(std::mem::replace(at, *at + n))).collect();
     let mut entries = vec![
@@ -341,7 +347,7 @@ fn entries(head: &Head, level: usize, tiles: &Tiles, at: u64, big: bool) -> Vec<
         shorts(tag::SAMPLE_FORMAT, &[format_of(head.kind)]),
     ];
     if level > 0 {
-        entries.push(longs(tag::SUBFILE, &[1], false)); // a coarser copy of the first image
+        entries.push(longs(tag::SUBFILE, &[1], false)); // a reduced-resolution version of the first image
     }
     if let Some(nodata) = head.nodata {
         entries.push(text(tag::NODATA, &nodata_text(nodata)));
@@ -370,12 +376,12 @@ fn entries(head: &Head, level: usize, tiles: &Tiles, at: u64, big: bool) -> Vec<
     entries
 }
 
-/// Bytes of a directory's parts: of the number of entries, an entry, a count, and a position.
+/// Returns the bytes of a directory's parts: the number of entries, an entry, its count, and its value or position.
 fn widths(big: bool) -> [u64; 4] {
     if big { [8, 20, 8, 8] } else { [2, 12, 4, 4] }
 }
 
-/// Bytes of a directory and of the values behind it.
+/// Returns the bytes of a directory and of the values stored after it.
 fn length_of(entries: &[Entry], big: bool) -> u64 {
     let [head, step, _, wide] = widths(big);
     let behind =
@@ -383,7 +389,7 @@ fn length_of(entries: &[Entry], big: bool) -> u64 {
     (head + step * entries.len() as u64 + wide + behind.sum::<u64>()).next_multiple_of(8)
 }
 
-/// The bytes of a directory that begins at `at`, with the position of the next one.
+/// Returns the bytes of a directory that begins at position `at`, with the position of the next one.
 fn directory(entries: &[Entry], at: u64, next: u64, big: bool) -> Vec<u8> {
     let [head, step, wide_count, wide] = widths(big);
     let number = |x: u64, width: u64| match width {
@@ -413,10 +419,10 @@ fn directory(entries: &[Entry], at: u64, next: u64, big: bool) -> Vec<u8> {
     bytes
 }
 
-/// Writes the head, the directories from fine to coarse, and the tiles from coarse to fine.
+/// Writes the header, the directories from fine to coarse, and the tiles from coarse to fine.
 fn assemble(file: &mut impl Write, head: &Head, levels: &[Tiles], most: u64) -> io::Result<()> {
     let sums: Vec<u64> = levels.iter().map(|tiles| tiles.lengths.iter().sum()).collect();
-    // Where all directories end, which their values do not change.
+    // Returns the starts of all directories. They do not depend on the values, so the tiles' positions may be unknown.
     let ends = |big: bool| {
         let first = if big { 16 } else { 8 };
         let lengths = levels.iter().enumerate().map(|(k, tiles)| length_of(&entries(head, k, tiles, 0, big), big));
@@ -486,7 +492,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tif");
         let size = [520, 530];
-        // A slope is best foretold; a few numbers by chance are best left as they are.
+        // A slope compresses best with a predictor; a few repeated random numbers compress best without.
         let slope = |k: usize| (k % 530) as f64 + 0.25 * (k / 530) as f64;
         let few = |k: usize| [1e6 / 3.0, 7.1, 1e9 / 7.0, 271.8, 31.4][(mix(k as u32) % 5) as usize];
         let mut used = std::collections::BTreeSet::new();

@@ -1,36 +1,38 @@
-//! The directories of a TIFF file, every value known to lie inside the file before it is read.
+//! The directories of a TIFF file; every value is known to be inside the file before it is read.
 //!
-//! TIFF 6.0 (Adobe 1992), BigTIFF (2007): a directory is a list of (tag, type, count, value or its position).
+//! TIFF 6.0 (Adobe 1992), BigTIFF (2007): a directory is a list of entries (tag, type, count, value or position of the
+//! value).
 
 use std::collections::BTreeMap;
 
 use super::source::Source;
 
-/// The entries of a directory, every value known to lie inside the file.
+/// The entries of a directory; positions of values have been checked against the length of the file.
 pub struct Directory<'a> {
     source: &'a Source<'a>,
     big_endian: bool,
-    /// Whether it is a BigTIFF.
+    /// True if the file is a BigTIFF.
     big: bool,
     entries: BTreeMap<u16, Entry>,
-    /// Position of the next directory.
+    /// The position of the next directory.
     next: Option<u64>,
 }
 
 struct Entry {
     kind: u16,
     count: u64,
-    /// Position of the first value in the file; `None` when the values do not lie inside it.
+    /// The position of the first value in the file; `None` if the values are not inside it.
     at: Option<u64>,
 }
 
-/// The most bytes of values of one tag: they are read at once, and nothing that we read has more strips or tiles than that.
+/// The greatest size in bytes of the values of one tag. They are read at once, and no supported file has more strips or
+/// tiles than that.
 const MAX_VALUES: u64 = 1 << 30;
 
-/// The most entries of a directory: tags have 16 bits.
+/// The greatest number of entries of a directory: tags have 16 bits.
 const MAX_ENTRIES: u64 = 1 << 16;
 
-/// Bytes of a value of each field type; `None` for an unknown type.
+/// Returns the bytes of a value of a field type; `None` for an unknown type.
 fn width(kind: u16) -> Option<u64> {
     Some(match kind {
         1 | 2 | 6 | 7 => 1,
@@ -65,11 +67,11 @@ impl<'a> Directory<'a> {
         self.next.map(|start| self.at(start))
     }
 
-    /// Reads the directory at that position.
+    /// Reads the directory at this position.
     fn at(&self, start: u64) -> Result<Self, String> {
         let Self { source, big_endian, big, .. } = *self;
         let mut directory = Self { source, big_endian, big, entries: BTreeMap::new(), next: None };
-        // widths of: the number of entries, an entry, its count, its value
+        // the widths of the number of entries, of an entry, and of its count and its value
         let [head, step, wide] = if big { [8, 20, 8] } else { [2, 12, 4] };
         let outside = || "is truncated: its directory lies outside the file".to_string();
         let count = directory.uint(start, head).ok_or_else(outside)?;
@@ -81,7 +83,7 @@ impl<'a> Directory<'a> {
             let number = |at: u64, width: u64| directory.number_of(&entry[at as usize..(at + width) as usize]);
             let (tag, kind, n) = (number(0, 2), number(2, 2), number(4, wide));
             let Some(each) = width(kind as u16) else {
-                continue; // to be skipped, says the standard
+                continue; // unknown types must be skipped according to the standard
             };
             let length = n.checked_mul(each);
             let place = match length {
@@ -97,17 +99,17 @@ impl<'a> Directory<'a> {
         Ok(directory)
     }
 
-    /// Whether the file's numbers have their greatest byte first.
+    /// Returns true if the file's numbers are big-endian.
     pub fn big_endian(&self) -> bool {
         self.big_endian
     }
 
-    /// Whether the tag is there.
+    /// Returns true if the tag is present.
     pub fn has(&self, tag: u16) -> bool {
         self.entries.contains_key(&tag)
     }
 
-    /// The whole numbers of a tag; empty if it is not there.
+    /// Returns the integers of a tag; none if the tag is absent.
     pub fn numbers(&self, tag: u16) -> Result<Vec<u64>, String> {
         self.values(tag, |kind, bytes| match kind {
             1 | 3 | 4 | 13 | 16 | 18 => Some(self.number_of(bytes)),
@@ -115,12 +117,12 @@ impl<'a> Directory<'a> {
         })
     }
 
-    /// The first whole number of a tag, or `default` if the tag is not there.
+    /// Returns the first integer of a tag, or `default` if the tag is absent.
     pub fn number(&self, tag: u16, default: u64) -> Result<u64, String> {
         Ok(self.numbers(tag)?.first().copied().unwrap_or(default))
     }
 
-    /// The real numbers of a tag; empty if it is not there.
+    /// Returns the real numbers of a tag; none if the tag is absent.
     pub fn doubles(&self, tag: u16) -> Result<Vec<f64>, String> {
         self.values(tag, |kind, bytes| match kind {
             12 => Some(f64::from_bits(self.number_of(bytes))),
@@ -130,7 +132,7 @@ impl<'a> Directory<'a> {
         })
     }
 
-    /// The text of a tag up to its end mark; empty if it is not there.
+    /// Returns the text of a tag up to its terminating zero; empty if the tag is absent.
     pub fn text(&self, tag: u16) -> Result<String, String> {
         let bytes = self.values(tag, |kind, bytes| matches!(kind, 1 | 2 | 7).then(|| bytes[0]))?;
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
@@ -144,7 +146,7 @@ impl<'a> Directory<'a> {
         let outside = || format!("is truncated: the values of tag {tag} lie outside the file");
         let start = entry.at.ok_or_else(outside)?;
         let each = width(entry.kind).unwrap_or(1);
-        let length = entry.count * each; // they lie inside the file, so this is no overflow
+        let length = entry.count * each; // the values are inside the file, so the product does not overflow
         if length > MAX_VALUES {
             return Err(format!("is broken: tag {tag} has {} values", entry.count));
         }
@@ -154,12 +156,12 @@ impl<'a> Directory<'a> {
         values.ok_or_else(|| format!("is broken: tag {tag} is of field type {}", entry.kind))
     }
 
-    /// A whole number of `width` bytes at position `at`.
+    /// Reads an integer of `width` bytes at position `at`.
     fn uint(&self, at: u64, width: u64) -> Option<u64> {
         self.source.get(at, width).map(|bytes| self.number_of(&bytes))
     }
 
-    /// The whole number that some bytes, eight at the most, stand for.
+    /// Converts up to eight bytes to an integer.
     fn number_of(&self, bytes: &[u8]) -> u64 {
         let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
         if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }

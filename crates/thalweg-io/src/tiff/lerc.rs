@@ -1,4 +1,5 @@
-//! LERC in TIFF (method 34887): every strip or tile is a blob of Esri's Limited Error Raster Compression, plain or compressed once more.
+//! LERC in TIFF (method 34887): every strip or tile is a blob of Esri's Limited Error Raster Compression, optionally
+//! compressed once more.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -9,13 +10,13 @@ use ruzstd::decoding::StreamingDecoder;
 
 use crate::{SampleType, Samples};
 
-/// What compresses the blobs, as tag 50674 has it: nothing, deflate, Zstandard.
+/// The additional compression of the blobs, as in tag 50674: none, deflate, Zstandard.
 const PLAIN: u64 = 0;
 const DEFLATE: u64 = 1;
 pub const ZSTD: u64 = 2;
 
-/// The samples of `rows` × `cols` pixels of so many bands, which become `kind`; NaN where a blob of floats leaves them out, as libtiff has
-/// it. Of 8 bits with sign, which become 16, the bits are told by `bits`.
+/// Decodes the samples of `rows` × `cols` pixels with `bands` bands to type `kind`. Cells that a blob of floats marks
+/// as invalid become NaN, as in libtiff. `bits` distinguishes signed samples of 8 bits, which become 16 bits.
 pub fn decode(
     data: &[u8],
     packing: u64,
@@ -23,7 +24,7 @@ pub fn decode(
     [rows, cols, bands]: [usize; 3],
 ) -> Result<Samples, String> {
     let cells = rows * cols * bands;
-    // A blob is seldom longer than its samples; twice that, and a head, is more than any.
+    // A blob is rarely longer than its samples; twice their size and a header is more than any blob has.
     let most = (cells as u64).saturating_mul(16).saturating_add(1 << 16);
     let blob = unpacked(data, packing, most).ok_or_else(broken)?;
     let info = decode_info(&blob).map_err(|_| broken())?;
@@ -46,7 +47,8 @@ pub fn decode(
         (Samples::F32(v), _) => fill(v, &blob, f32::NAN)?,
         (Samples::F64(v), _) => fill(v, &blob, f64::NAN)?,
     }
-    // Where holes of one band are none of another libtiff writes bands one after the other, not the samples of a pixel together.
+    // If the bands have different invalid cells, libtiff stores them one after the other instead of interleaved by
+    // pixel.
     Ok(if info.bands > 1 && info.depth == 1 { samples.transposed([rows * cols, bands]) } else { samples })
 }
 
@@ -54,7 +56,7 @@ fn fill<T: Sample>(out: &mut [T], blob: &[u8], void: T) -> Result<(), String> {
     decode_into_with_nodata(blob, out, void).map(drop).map_err(|_| broken())
 }
 
-/// The blob itself; none if it does not unpack, or to more than `most` bytes.
+/// Returns the uncompressed blob; `None` if it cannot be decompressed, or only to more than `most` bytes.
 fn unpacked(data: &[u8], packing: u64, most: u64) -> Option<Cow<'_, [u8]>> {
     let mut blob = Vec::new();
     match packing {

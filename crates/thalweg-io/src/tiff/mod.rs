@@ -1,7 +1,7 @@
-//! TIFF, GeoTIFF and BigTIFF, one band, read and written here.
+//! TIFF, GeoTIFF and BigTIFF with one band: reader and writer.
 //!
-//! The `tiff` crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles); its encoder
-//! makes no cloud-optimised file.
+//! The `tiff` crate is not used: its decoder trusts a file's counts, asserts, and does not read everything that GDAL
+//! writes (padded LZW tiles); its encoder does not make cloud-optimised files.
 
 mod chunk;
 mod cog;
@@ -24,7 +24,7 @@ use source::Source;
 use thalweg_core::{Cell, CellRect, Size};
 pub use windows::TiffWindows;
 
-/// Tags.
+/// The tags that are used.
 mod tag {
     pub const SUBFILE: u16 = 254;
     pub const WIDTH: u16 = 256;
@@ -54,20 +54,20 @@ mod tag {
     pub const LERC: u16 = 50674;
 }
 
-/// How the pixels lie in the file.
+/// How the pixels are stored in the file.
 struct Layout {
     rows: usize,
     cols: usize,
     bands: usize,
     coding: Coding,
     tiled: bool,
-    /// Rows and columns of a strip or tile.
+    /// The rows and columns of a strip or tile.
     chunk: [usize; 2],
-    /// Position and length of the first band's strips or tiles.
+    /// The position and length of the first band's strips or tiles.
     places: Vec<[u64; 2]>,
 }
 
-/// Strips or tiles decoded at a time, in parallel, before they are put together.
+/// The number of strips or tiles that are decoded in parallel before they are assembled.
 const BATCH: usize = 64;
 
 /// Reads the first band of the first image.
@@ -83,7 +83,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     Ok(raster)
 }
 
-/// What a file says of its first image; the samples are left out.
+/// Reads the metadata of the first image; the samples are left out.
 fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
     let mut raster = Raster::new([layout.rows, layout.cols], Samples::zeros(layout.coding.kind, 0)?);
     raster.georeference = geokeys::from_tags(&geokeys::Tags {
@@ -113,33 +113,34 @@ fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
     Ok(raster)
 }
 
-/// What an image is of.
+/// The content of an image.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Heights,
-    /// One bit or byte to a cell; 0 where there is no data.
+    /// One bit or byte per cell; 0 where there is no data.
     Mask,
 }
 
-/// How much of an image is held at a time.
+/// How much of an image is in memory at a time.
 #[derive(Clone, Copy, PartialEq)]
 enum Held {
-    /// All of it: it must have room in memory.
+    /// The whole image, which must fit into memory.
     Whole,
-    /// A window of it.
+    /// A window of the image.
     Windows,
 }
 
-/// Directories that are looked through for a mask.
+/// The number of directories that are searched for a mask.
 const MAX_DIRECTORIES: usize = 256;
 
-/// The layout of the mask that the file holds beside its first image (GDAL's, TIFF 6.0 section 8).
+/// Returns the layout of the mask that the file contains in addition to its first image (GDAL's internal mask, TIFF 6.0
+/// section 8).
 fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Result<Option<Layout>, String> {
     const REDUCED: u64 = 1;
     const MASK: u64 = 4;
     let mut found = first.next();
     for _ in 0..MAX_DIRECTORIES {
-        // What lies beyond a broken directory is not known, and the image is whole without.
+        // Directories after a broken one cannot be found; the image is usable without them.
         let Some(Ok(directory)) = found else { break };
         let kind = directory.number(tag::SUBFILE, 0)?;
         let sizes = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
@@ -152,13 +153,13 @@ fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Resul
     Ok(None)
 }
 
-/// Reads a file that is the mask of another (GDAL's `.msk`), true where there is no data.
+/// Reads a file that is the mask of another (GDAL's `.msk`); true where there is no data.
 pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
     let source = Source::Bytes(bytes);
     no_data(pixels(&mask_beside(&source, size, Held::Whole)?, &source))
 }
 
-/// The layout of a file that is the mask of another one of that size.
+/// Returns the layout of a file that is the mask of another one of this size.
 fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, String> {
     let directory = Directory::parse(source)?;
     let [rows, cols] = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
@@ -171,7 +172,7 @@ fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, St
     layout(&directory, source.length(), Content::Mask, held)
 }
 
-/// What a mask's samples say, true where there is no data.
+/// Converts a mask's samples: true where there is no data.
 fn no_data(samples: Result<Samples, String>) -> Result<Vec<bool>, String> {
     match samples? {
         Samples::U8(samples) => Ok(samples.iter().map(|sample| *sample == 0).collect()),
@@ -179,7 +180,8 @@ fn no_data(samples: Result<Samples, String>) -> Result<Vec<bool>, String> {
     }
 }
 
-/// Reads the layout, refusing what is not a grid of heights, what we do not decode, and sizes that cannot be true.
+/// Reads the layout. Rejects images that are not a grid of heights, encodings that are not supported, and impossible
+/// sizes.
 fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) -> Result<Layout, String> {
     let rows = directory.number(tag::HEIGHT, 0)?;
     let cols = directory.number(tag::WIDTH, 0)?;
@@ -204,8 +206,8 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     if bits.iter().any(|b| *b != depth) || bands == 0 || bands > 4096 {
         return Err(format!("has {bands} bands of unlike depths, or too many; {advice}"));
     }
-    // Most bytes that a byte can stand for: deflate at most 1032, PackBits 64; LZW over one value about 1350; Zstandard 128 KiB in
-    // four bytes; a LERC of one value none but a head.
+    // The greatest compression ratio of each method: deflate 1032, PackBits 64, LZW about 1350 for a constant;
+    // Zstandard stores 128 KiB in four bytes; a LERC blob of a constant has a header alone.
     let ratio = match compression {
         1 => 1,
         5 => 1400,
@@ -236,7 +238,7 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         return Err(format!("is broken: planar configuration {planar}"));
     }
     let planes = if planar == 2 { bands } else { 1 };
-    // Eight pixels of a bit stand in one byte, and become eight.
+    // Eight pixels of one bit are stored in one byte, and become eight bytes.
     let (width, ratio) = if depth < 8 { (1, 8 * ratio) } else { (depth / 8, ratio) };
     let pixel = width * (bands / planes);
     let size_is_true = |size| match held {
@@ -256,7 +258,7 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     }
     let chunks = [rows.div_ceil(chunk[0]), cols.div_ceil(chunk[1])];
     if tiled {
-        // tiles are stored whole, with their padding
+        // tiles are stored completely, with their padding
         size_is_true([chunks[0].saturating_mul(chunk[0]), chunks[1].saturating_mul(chunk[1])])?;
     }
     let [offsets, lengths] =
@@ -287,7 +289,7 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         format: (format, depth),
         kind,
         bands: (bands / planes) as usize,
-        // Version, and how LERC itself is compressed.
+        // The second value is the additional compression of LERC; the first is the version.
         lerc: directory.numbers(tag::LERC)?.get(1).copied().unwrap_or(0),
     };
     if compression == chunk::LERC && (coding.lerc > lerc::ZSTD || predictor != 1 || depth < 8) {
@@ -295,7 +297,7 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         return Err(format!("is LERC in a way that is not read ({more}); {advice}"));
     }
     Ok(Layout {
-        rows: rows as usize, // these are at most the number of cells, which fits
+        rows: rows as usize, // both are at most the number of cells, which fits
         cols: cols as usize,
         bands: bands as usize,
         coding,
@@ -305,8 +307,8 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     })
 }
 
-/// Refuses a size that a header claims when it is none, or more than a file of `length` bytes can hold at `ratio` bytes of samples to a
-/// byte of file. How large it may be is not limited: windows of it are.
+/// Rejects a size from a header if it is empty, or more than a file of `length` bytes can contain at a compression
+/// ratio of `ratio`. The size is not limited otherwise, because only windows are read.
 fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Result<(), String> {
     let [rows, cols] = size;
     let need = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(sample_bytes)).filter(|need| *need > 0);
@@ -332,13 +334,13 @@ fn pixels(layout: &Layout, source: &Source<'_>) -> Result<Samples, String> {
 }
 
 impl Layout {
-    /// The first cell of strip or tile number `k`.
+    /// Returns the first cell of strip or tile number `k`.
     fn corner(&self, k: usize) -> Cell {
         let across = self.cols.div_ceil(self.chunk[1]);
         Cell::new(k / across * self.chunk[0], k % across * self.chunk[1])
     }
 
-    /// The strips or tiles that a window, which lies inside the image, meets.
+    /// Returns the strips or tiles that a window, which must be inside the image, intersects.
     fn chunks(&self, window: CellRect) -> Vec<usize> {
         let across = self.cols.div_ceil(self.chunk[1]);
         let span =
@@ -349,19 +351,20 @@ impl Layout {
         span(0).flat_map(|i| span(1).map(move |j| i * across + j)).collect()
     }
 
-    /// Rows of strip or tile number `k`. Tiles are whole, be it with padding; the last strip ends with the image.
+    /// Returns the rows of strip or tile number `k`. Tiles have all their rows, with padding; the last strip ends with
+    /// the image.
     fn chunk_rows(&self, k: usize) -> usize {
         if self.tiled { self.chunk[0] } else { self.chunk[0].min(self.rows - self.corner(k)[0]) }
     }
 
-    /// The samples of all bands of strip or tile number `k`.
+    /// Decodes the samples of all bands of strip or tile number `k`.
     fn decode(&self, source: &Source<'_>, k: usize) -> Result<Samples, String> {
         let [at, length] = self.places[k];
         let data = source.get(at, length).ok_or("is truncated: some of its tiles or strips cannot be read")?;
         self.coding.decode(&data, [self.chunk_rows(k), self.chunk[1]])
     }
 
-    /// Puts the first band of strip or tile number `k`, without its padding, into the samples of a window.
+    /// Copies the first band of strip or tile number `k`, without its padding, into the samples of a window.
     fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: CellRect) -> Result<(), String> {
         both!(samples, part, all, part => self.paste(all, part, k, window), return Err("cannot be decoded".to_string()));
         Ok(())
@@ -381,7 +384,8 @@ impl Layout {
     }
 }
 
-/// The text of the first band's item of that role in GDAL's metadata (`<Item name=".." sample="0" role="scale">2</Item>`).
+/// Returns the text of the first band's item with this role in GDAL's metadata (`<Item name=".." sample="0"
+/// role="scale">2</Item>`).
 fn item<'a>(metadata: &'a str, role: &str) -> Option<&'a str> {
     let role = format!("role=\"{role}\"");
     metadata.split("<Item").skip(1).find_map(|item| {

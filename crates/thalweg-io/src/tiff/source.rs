@@ -1,20 +1,20 @@
-//! What a TIFF file is read from: its bytes, or the file itself, of which only what is asked for is read.
+//! The source of a TIFF file: its bytes in memory, or the file itself, of which only the requested parts are read.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes, or a file.
+/// The bytes of a file, or an open file.
 pub enum Source<'a> {
-    /// All bytes.
+    /// All bytes of the file.
     Bytes(&'a [u8]),
-    /// A file and its length.
+    /// An open file and its length.
     File(Mutex<File>, u64),
 }
 
 impl Source<'_> {
-    /// Number of bytes.
+    /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -22,7 +22,7 @@ impl Source<'_> {
         }
     }
 
-    /// `n` bytes from position `at` on; `None` if they do not all lie inside, or cannot be read.
+    /// Returns `n` bytes from position `at`; `None` if they are not all inside the file or cannot be read.
     pub fn get(&self, at: u64, n: u64) -> Option<Cow<'_, [u8]>> {
         let end = at.checked_add(n).filter(|end| *end <= self.length())?;
         match self {
@@ -30,7 +30,7 @@ impl Source<'_> {
             Self::File(file, _) => {
                 let mut bytes = Vec::new();
                 bytes.try_reserve_exact(usize::try_from(n).ok()?).ok()?;
-                // Where a reader failed before us matters not: each seeks first.
+                // The position at which another reader failed does not matter, because each reader seeks first.
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.seek(SeekFrom::Start(at)).ok()?;
                 (&mut *file).take(n).read_to_end(&mut bytes).ok()?;

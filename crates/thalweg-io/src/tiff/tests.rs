@@ -1,7 +1,7 @@
 use super::*;
 use thalweg_core::terrain::grid::PixelIs;
 
-/// A TIFF file by hand: one directory, then the values that do not fit into it, then one strip or the given chunks.
+/// Builds a TIFF file: one directory, then the values that do not fit into it, then one strip or the given chunks.
 struct Hand {
     big_endian: bool,
     entries: Vec<(u16, u16, Vec<u64>)>,
@@ -9,7 +9,7 @@ struct Hand {
 }
 
 impl Hand {
-    /// A grid of `size` samples of `bits` and `format` in one strip.
+    /// Makes a grid of `size` samples of `bits` and `format` in one strip.
     fn new(big_endian: bool, [rows, cols]: [u64; 2], bits: u64, format: u64, pixels: Vec<u8>) -> Self {
         let entries = vec![
             (256, 3, vec![cols]),
@@ -153,7 +153,7 @@ fn geo_tags_nodata_scale_and_unit_are_read() {
         .set(42113, 2, &text("-32768 "));
     let raster = read(&file.bytes()).unwrap();
     let georeference = raster.georeference.unwrap();
-    // pixel (1, 2) is at (1000, 2000), a centre: the first corner is 1.5 pixels west and 2.5 north of it
+    // pixel (1, 2) is at (1000, 2000), a centre: the first corner is 1.5 pixels west and 2.5 pixels north of it
     assert_eq!(georeference.transform, Some([955.0, 30.0, 0.0, 2075.0, 0.0, -30.0]));
     assert_eq!(georeference.pixel, PixelIs::Point);
     assert_eq!(georeference.keys, [1, 1, 0, 2, 1024, 0, 1, 1, 1025, 0, 1, 2]);
@@ -179,7 +179,7 @@ fn lying_and_foreign_files_are_refused_before_memory_is_taken() {
         grid().set(256, 4, &[0xffff_ffff]).set(257, 4, &[0xffff_ffff]).set(278, 4, &[0xffff_ffff]),
         grid().set(256, 4, &[100_000]).set(257, 4, &[100_000]),
         grid().set(257, 4, &[0xffff_ffff]).set(278, 4, &[1]),
-        grid().set(259, 3, &[8]).set(256, 4, &[65_536]).set(257, 4, &[65_536]), // no deflate holds as much
+        grid().set(259, 3, &[8]).set(256, 4, &[65_536]).set(257, 4, &[65_536]), // no deflate stream contains as much
         grid().set(259, 3, &[7]),                                               // JPEG
         grid().set(262, 3, &[2]),                                               // RGB
         grid().set(258, 3, &[12]),

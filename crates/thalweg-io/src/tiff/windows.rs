@@ -1,4 +1,4 @@
-//! [`TiffWindows`]: a TIFF file read by windows, of which only the strips and tiles that a window meets are read.
+//! [`TiffWindows`]: reads a TIFF file in windows, of which only the strips and tiles that a window intersects are read.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use crate::{Head, Samples, WindowedMap, inside, mask_path, plain};
 use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Result, Size};
 
-/// A TIFF, GeoTIFF, BigTIFF or COG that is read by windows: the first band of the first image, as [`io::read`](crate::read()) reads
-/// it whole, whatever its size. Overviews are not looked at.
+/// A TIFF, GeoTIFF, BigTIFF or COG that is read in windows: the first band of the first image, as
+/// [`io::read`](crate::read()) reads it as a whole, whatever its size. Overviews are ignored.
 ///
-/// A strip or tile that a window meets in part is decoded whole, and the last such ones are kept: windows that lie side by side then
-/// cost little more than one. Many threads may read at once.
+/// A strip or tile that a window covers in part is decoded completely, and the most recent of these are cached:
+/// adjacent windows then cost little more than one. Many threads may read at the same time.
 pub struct TiffWindows {
     path: PathBuf,
     head: Head,
     image: Image,
-    /// Masks: the file's own, and one beside it.
+    /// The masks: the file's internal one, and one next to it.
     masks: Vec<Image>,
     cache: Mutex<Cache>,
 }
@@ -33,24 +33,25 @@ struct Image {
     layout: Layout,
 }
 
-/// Strips and tiles that were met in part, the one met last at the end.
+/// Cached strips and tiles that were covered in part; the most recently used is at the end.
 struct Cache {
     kept: VecDeque<(usize, Arc<Samples>)>,
     bytes: u64,
     most: u64,
 }
 
-/// Bytes of samples that are kept unless [`TiffWindows::keep`] says otherwise.
+/// The default size of the cache in bytes; see [`TiffWindows::keep`].
 const KEPT: u64 = 64 << 20;
 
-/// Strips without compression are read by parts of about so many bytes.
+/// Uncompressed strips are read in parts of about this number of bytes.
 const PART: u64 = 1 << 18;
 
 impl TiffWindows {
-    /// Opens a file and reads its directories; no samples yet.
+    /// Opens a file and reads its directories, but no samples.
     ///
     /// # Errors
-    /// What is no plain file, no TIFF, or one of a kind that is not read; a mask beside it (`NAME.msk`) of another size.
+    /// Returns an error if the file is not a plain file, not a TIFF, or of an unsupported kind; or if a mask next to it
+    /// (`NAME.msk`) has another size.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let source = open(path)?;
@@ -76,16 +77,18 @@ impl TiffWindows {
         Ok(Self { path: path.to_path_buf(), head, image: Image { source, layout }, masks, cache })
     }
 
-    /// Keeps strips and tiles of up to `bytes` bytes (64 MiB if not said) after they were decoded for a window that met them in part.
+    /// Sets the size of the cache to `bytes` (default 64 MiB). It stores decoded strips and tiles that a window covered
+    /// in part.
     ///
-    /// A file of strips is best read with room for a row of windows: all strips that one of them meets.
+    /// A file of strips is best read with a cache for a row of windows: for all strips that one of the windows
+    /// intersects.
     #[must_use]
     pub fn keep(self, bytes: u64) -> Self {
         self.kept().most = bytes;
         self
     }
 
-    /// Strip or tile number `k`: from those kept, or decoded, and kept if `window` meets it in part.
+    /// Returns strip or tile number `k` from the cache, or decodes it and caches it if `window` covers it in part.
     fn decoded(&self, k: usize, window: CellRect) -> Result<Arc<Samples>, String> {
         if let Some(kept) = self.kept().get(k) {
             return Ok(kept);
@@ -104,7 +107,7 @@ impl TiffWindows {
     }
 
     fn kept(&self) -> MutexGuard<'_, Cache> {
-        // What is in it is whole whoever failed while he held it.
+        // The cache is valid even if a thread panicked while it held the lock.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -187,7 +190,7 @@ impl Cache {
     fn put(&mut self, k: usize, samples: Arc<Samples>) {
         let bytes = |samples: &Samples| (samples.len() * samples.kind().bytes()) as u64;
         if self.kept.iter().any(|(own, _)| *own == k) {
-            return; // another thread was as fast
+            return; // another thread decoded it at the same time
         }
         self.bytes += bytes(&samples);
         self.kept.push_back((k, samples));
@@ -200,21 +203,21 @@ impl Cache {
 }
 
 impl Layout {
-    /// Bytes of a strip's or tile's samples.
+    /// Returns the bytes of a strip's or tile's samples.
     fn chunk_bytes(&self) -> u64 {
         (self.chunk[0] * self.chunk[1] * self.coding.bands * self.coding.kind.bytes()) as u64
     }
 
-    /// Strips and tiles that are decoded at a time, beside the window itself.
+    /// Returns the number of strips and tiles that are decoded at a time, in addition to the window itself.
     fn batch(&self) -> usize {
         ((u64::from(1u32 << 26) / self.chunk_bytes().max(1)) as usize).clamp(1, BATCH)
     }
 
-    /// See [`WindowedMap::memory`].
+    /// Computes [`WindowedMap::memory`] for this layout.
     fn memory(&self, window: Size) -> [u64; 2] {
         let own = [self.rows, self.cols];
         let is_met_in_part = (0..2).any(|k| !window[k].is_multiple_of(self.chunk[k]) && window[k] < own[k]);
-        // A window of whole ones begins with one.
+        // A window whose size is a multiple of the chunks begins at the start of a chunk.
         let met = [0, 1].map(|k| {
             let all = own[k].div_ceil(self.chunk[k].max(1));
             let more = usize::from(!window[k].is_multiple_of(self.chunk[k]));
@@ -223,13 +226,13 @@ impl Layout {
         let chunk = self.chunk_bytes();
         let packed = self.places.iter().map(|[_, length]| *length).max().unwrap_or(0);
         let all = chunk.saturating_mul(self.places.len() as u64);
-        // What is decoded, and of one that is being so the packed bytes and the unpacked.
+        // The decoded chunks of a batch, and for one that is being decoded its compressed and its decompressed bytes.
         let each = chunk.saturating_mul((met[0] * met[1]).min(self.batch() as u64) + 1).saturating_add(packed);
         [if is_met_in_part { all } else { 0 }, each]
     }
 
-    /// The same with long strips that are not compressed taken for several short ones: of a file of one strip, which some programs
-    /// write, a window then reads its own rows.
+    /// Returns the layout with long uncompressed strips replaced by several short ones, so that a window reads only its
+    /// own rows of a file with a single strip, which some programs write.
     fn split(mut self) -> Self {
         let row = (self.cols * self.coding.bands) as u64 * self.coding.format.1 / 8;
         let rows = (PART / row.max(1)).max(1);
@@ -241,11 +244,11 @@ impl Layout {
         for (k, [at, length]) in self.places.iter().enumerate() {
             let own = self.chunk_rows(k) as u64;
             if own * row > *length {
-                return self; // broken; whoever decodes it says so
+                return self; // broken; the decoder reports it
             }
             places.extend((0..own).step_by(rows as usize).map(|first| [at + first * row, rows.min(own - first) * row]));
         }
-        // Only where each strip ends with a part do the parts follow one another evenly.
+        // The parts are evenly spaced only if each strip ends with a full part.
         if self.places.len() > 1 && !(self.chunk[0] as u64).is_multiple_of(rows) {
             return self;
         }

@@ -1,15 +1,15 @@
-//! What samples and what is known of them become in a GeoTIFF: predicted bytes, numbers of tags, texts.
+//! Encodes samples and metadata for GeoTIFF: bytes after a predictor, values of tags, texts.
 
 use std::io;
 
 use crate::{Head, SampleType, Samples};
 use thalweg_core::base::deflate::zlib;
 
-/// Values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
+/// The values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
 pub const DEFLATE: u16 = 8;
 pub const BLACK_IS_ZERO: u16 = 1;
 
-/// Value of tag 339: 1 whole, 2 signed, 3 floating-point.
+/// Returns the value of tag 339: 1 unsigned, 2 signed, 3 floating-point.
 pub fn format_of(kind: SampleType) -> u16 {
     match kind {
         SampleType::U8 | SampleType::U16 | SampleType::U32 => 1,
@@ -18,10 +18,11 @@ pub fn format_of(kind: SampleType) -> u16 {
     }
 }
 
-/// Value of tag 317 for samples that are compressed as they are.
+/// The value of tag 317 for samples that are compressed without a predictor.
 pub const PLAIN: u16 = 1;
 
-/// Value of tag 317: how samples are foretold before they are compressed. Bytes are mostly classes, whose differences say no less.
+/// Returns the value of tag 317: the predictor that is applied before compression. Bytes are mostly classes, whose
+/// differences are not easier to compress.
 fn predictor(kind: SampleType) -> u16 {
     match kind {
         SampleType::U8 => PLAIN,
@@ -30,16 +31,17 @@ fn predictor(kind: SampleType) -> u16 {
     }
 }
 
-/// The predictor after which rows of samples like these are compressed to fewer bytes: heights are after theirs, numbers that occur again and again,
-/// as areas of so many cells, are as they are.
+/// Returns the predictor with which rows of samples like these compress to fewer bytes. Heights compress better with
+/// the predictor of their type. Numbers that occur again and again, for example drainage areas as multiples of a cell's
+/// area, compress better without.
 ///
 /// # Errors
-/// As [`zlib`].
+/// Returns the errors of [`zlib`].
 pub fn shortest(samples: &Samples, cols: usize) -> io::Result<u16> {
     let usual = predictor(samples.kind());
     let plain = packed(samples, cols, PLAIN);
     let size = samples.kind().bytes();
-    // Of one number alone nothing can be learnt.
+    // Samples that are all equal do not show which is better.
     if usual == PLAIN || plain.chunks_exact(size).all(|sample| sample == &plain[..size]) {
         return Ok(usual);
     }
@@ -47,7 +49,7 @@ pub fn shortest(samples: &Samples, cols: usize) -> io::Result<u16> {
     Ok(if is_shorter { PLAIN } else { usual })
 }
 
-/// The bytes of rows of samples, as they are or after the predictor of their type.
+/// Returns the bytes of rows of samples, unchanged or after the predictor of their type.
 pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
     if predictor == PLAIN {
         return samples.to_bytes();
@@ -83,7 +85,8 @@ pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
     bytes
 }
 
-/// Predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the first bytes of all samples of a row, then the second …, each byte less the one before it.
+/// Applies predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): stores the first bytes of all samples of a row,
+/// then the second bytes, and so on, each byte as the difference to the previous one.
 fn planes<const N: usize>(row: impl Iterator<Item = [u8; N]> + Clone, out: &mut [u8]) {
     let mut before = 0;
     for (n, plane) in out.chunks_mut(out.len() / N).enumerate() {
@@ -94,17 +97,17 @@ fn planes<const N: usize>(row: impl Iterator<Item = [u8; N]> + Clone, out: &mut 
     }
 }
 
-/// Text of the geo keys. The format is ASCII; what others wrote beyond it is carried as far as it can be.
+/// Converts the text of the geo keys to ASCII, as the format requires; other characters are replaced by `?`.
 pub fn geo_text(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii() && c != '\0' { c } else { '?' }).collect()
 }
 
-/// What stands for no data, as GDAL words it.
+/// Formats the value for no data as GDAL does.
 pub fn nodata_text(nodata: f64) -> String {
     if nodata.is_nan() { "nan".to_string() } else { nodata.to_string() }
 }
 
-/// GDAL's metadata for scale, offset, unit and description of the band; none where nothing is said.
+/// Formats GDAL's metadata for scale, offset, unit and description of the band; `None` if there are none.
 pub fn metadata(head: &Head) -> Option<String> {
     let mut text = String::new();
     let mut item = |name: &str, value: &str| {
@@ -115,7 +118,7 @@ pub fn metadata(head: &Head) -> Option<String> {
         item("SCALE", &head.scale[0].to_string());
         item("OFFSET", &head.scale[1].to_string());
     }
-    // The tag is ASCII, in XML.
+    // The tag is XML in ASCII.
     let ascii = |c: char| match c {
         '²' => '2',
         '³' => '3',

@@ -1,23 +1,24 @@
-//! In which unit a file's coordinates and heights are: said by keys, by names, or by the code of a reference system alone.
+//! Determines the units of a file's coordinates and heights: from keys, from names, or from the code of a reference
+//! system alone.
 //!
-//! `epsg.tsv` holds the systems of the EPSG dataset (IOGP) whose unit of length is not the metre; `make_table.py` makes it from
-//! the PROJ database.
+//! `epsg.tsv` contains the reference systems of the EPSG dataset (IOGP) whose unit of length is not the metre.
+//! `make_table.py` makes it from the PROJ database.
 
 use serde::{Deserialize, Serialize};
 
 use super::geokeys::{self, key};
 use thalweg_core::Georeference;
 
-/// Codes, units and names.
+/// Codes, units and names of reference systems.
 const TABLE: &str = include_str!("epsg.tsv");
 
-/// The metre's own code.
+/// The EPSG code of the metre.
 const METRE: u16 = 9001;
 
-/// A key's value for what the file defines itself.
+/// The value of a key for a definition in the file itself ("user-defined").
 const OWN: u16 = 32_767;
 
-/// A unit that a file is to be taken in, whatever it says.
+/// A unit that overrides the units of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -25,17 +26,17 @@ pub enum Unit {
     Metre,
 }
 
-/// What keeps coordinates from being metres.
+/// The reason why coordinates are not metres.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Problem {
-    /// Angles, or a unit beyond repair: no unit of length can be put in its place.
+    /// Angles or a geocentric system, which cannot be overridden by a unit of length.
     Angular(String),
-    /// Another unit of length, or a metre that is not the ground's.
+    /// Another unit of length, or a projection whose metre is not a metre on the ground.
     Linear(String),
 }
 
 impl Problem {
-    /// In words.
+    /// Returns the problem in words.
     pub fn words(self) -> String {
         match self {
             Self::Angular(words) | Self::Linear(words) => words,
@@ -43,23 +44,23 @@ impl Problem {
     }
 }
 
-/// What a file says of the unit of its heights.
+/// What a file specifies about the unit of its heights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// That it is the metre.
+    /// The unit is the metre.
     Metre,
-    /// Nothing.
+    /// No unit is specified.
     Nothing,
 }
 
-/// What a system of the table has in place of the metre.
+/// The unit of a reference system of the table, if it is not the metre.
 enum Length {
     Unit(u16),
-    /// The metre of a Mercator map, which is the ground's at the equator only.
+    /// The metre of a Mercator map, which equals a metre on the ground at the equator only.
     Mercator,
 }
 
-/// A line of the table: a system's units and its name.
+/// A line of the table: the units and the name of a reference system.
 struct System {
     horizontal: Option<Length>,
     vertical: Option<u16>,
@@ -74,14 +75,14 @@ fn system(code: u16) -> Option<System> {
     Some(System { horizontal, vertical: vertical.parse().ok(), name })
 }
 
-/// Metres of a unit, and its name.
+/// Returns the length of a unit in metres, and its name.
 fn length(code: u16) -> Option<(f64, &'static str)> {
     let prefix = format!("u\t{code}\t");
     let (metres, name) = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.split_once('\t')?;
     Some((metres.parse().ok()?, name))
 }
 
-/// A unit as it is said in messages: its name, its code, its length.
+/// Formats a unit for messages: its name, its code, its length.
 fn named(code: u16) -> String {
     match length(code) {
         Some((metres, name)) => format!("{name} (EPSG:{code}, {metres} m)"),
@@ -89,10 +90,10 @@ fn named(code: u16) -> String {
     }
 }
 
-/// Refuses coordinates that are not metres on the ground, with code, name, factor and remedy.
+/// Rejects coordinates that are not metres on the ground; the error has the code, name, factor and remedy.
 ///
 /// # Errors
-/// Degrees; another unit of length; a Mercator of the whole world.
+/// Returns an error for coordinates in degrees or another unit of length, or in a world Mercator projection.
 pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
     let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone>`), or give the cell size in metres";
     let short = |key| geokeys::short(georeference, key);
@@ -103,7 +104,7 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
         None if geographic => return Err(Problem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
         _ => {}
     }
-    // A file without CRS whose numbers can only be degrees.
+    // A file without a CRS whose numbers can only be degrees.
     if let Some([x, a, _, y, _, _]) = georeference.transform
         && georeference.doubles.is_empty()
         && short(key::MODEL_TYPE).is_none()
@@ -132,7 +133,7 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
         (Some(unit), _) => return linear(format!("is in {} (linear unit key 3076)", named(unit))),
         _ => {}
     }
-    // What is said of the vertical system is not of the horizontal one.
+    // The texts of the vertical system do not concern the horizontal one.
     let words = geokeys::words(georeference, |name| !key::OF_HEIGHTS.contains(&name));
     if names_feet(&words) {
         return linear(format!("is in feet, says its CRS (`{}`)", words.trim()));
@@ -144,7 +145,7 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is wrong with the metres of a Mercator map of the world.
+/// Describes the scale error of a world Mercator map at the corner of the map.
 fn mercator(georeference: &Georeference, name: &str) -> String {
     const RADIUS: f64 = 6_378_137.0;
     let at = georeference.transform.map_or(String::new(), |[_, _, _, y, _, _]| {
@@ -155,10 +156,11 @@ fn mercator(georeference: &Georeference, name: &str) -> String {
     format!("is in {name}, whose metres are not the ground's{at}")
 }
 
-/// Refuses heights that are not metres, with code, name, factor and remedy; `unit` is what the band or the sidecar itself says.
+/// Rejects heights that are not metres; the error has the code, name, factor and remedy. `unit` is the unit of the band
+/// or of the sidecar.
 ///
 /// # Errors
-/// Feet, other units.
+/// Returns an error for heights in feet or another unit.
 pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<Said, String> {
     let remedy = |factor: &str| {
         format!(
@@ -194,11 +196,11 @@ pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -
     if said == Said::Nothing && names_feet(&words) {
         return refuse(format!("feet, says its vertical CRS (`{}`)", words.trim()), None);
     }
-    // A code that is not in the table is of a system in metres.
+    // A code that is not in the table stands for a system in metres.
     Ok(if short(key::VERTICAL).is_some_and(|code| code != OWN && code != 0) { Said::Metre } else { said })
 }
 
-/// The code of a unit in words, where it is plain which is meant.
+/// Returns the code of a unit that is given in words; `None` if it is not clear which is meant.
 fn by_name(unit: &str) -> Option<u16> {
     let unit = unit.to_ascii_lowercase().replace(['_', '-'], " ");
     let found = |words: &[&str]| words.contains(&unit.as_str());
@@ -212,7 +214,7 @@ fn by_name(unit: &str) -> Option<u16> {
     }
 }
 
-/// Whether a CRS's name speaks of feet (`NAD83 / California zone 3 (ftUS)`).
+/// Returns true if a CRS's name indicates feet (`NAD83 / California zone 3 (ftUS)`).
 fn names_feet(citation: &str) -> bool {
     let citation = citation.to_ascii_lowercase();
     ["foot", "feet", "ftus", "(ft", "us-ft"].iter().any(|word| citation.contains(word))
@@ -289,7 +291,7 @@ mod tests {
             assert_eq!(check_vertical(Some(&keyed(&[[3072, 32611], [4096, code]])), None), Ok(said));
         }
         assert!(check_horizontal(&keyed(&[[1024, 1], [3072, 32611]])).is_ok());
-        // The map's metre at 60° is half a metre on the ground.
+        // The metre of the map at 60° is half a metre on the ground.
         let place = Some([0.0, 10.0, 0.0, 8_399_737.889_818_357, 0.0, -10.0]);
         let mercator = Georeference { transform: place, ..keyed(&[[1024, 1], [3072, 3857]]) };
         assert!(horizontal(&mercator).contains("60.00°, one of them is 0.5000 m"), "{}", horizontal(&mercator));
@@ -315,14 +317,14 @@ mod tests {
         assert!(check_vertical(None, Some("furlong")).unwrap_err().contains("`furlong`"));
         let degrees = Georeference { transform: Some([10.0, 1e-3, 0.0, 45.0, 0.0, -1e-3]), ..Georeference::default() };
         assert!(check_horizontal(&degrees).is_err());
-        // A size of its own: key 3077 stands in the doubles.
+        // A user-defined unit: key 3077 is stored in GeoDoubleParams.
         let mut own = keyed(&[[1024, 1], [3076, OWN], [3077, 0]]);
         own.keys[13] = 34736;
         (own.keys[15], own.doubles) = (1, vec![7.0, 0.5]);
         assert!(horizontal(&own).contains("a unit of 0.5 m"), "{}", horizontal(&own));
         own.doubles[1] = 1.0;
         assert!(check_horizontal(&own).is_ok());
-        // A vertical system of its own that is named after its feet, beside a horizontal one in metres.
+        // A user-defined vertical system whose name mentions feet, together with a horizontal system in metres.
         let name = "NAVD88 height (ftUS)|";
         let mut vertical =
             Georeference { ascii: name.into(), ..keyed(&[[1024, 1], [3072, 32611], [4096, OWN], [4097, 0]]) };

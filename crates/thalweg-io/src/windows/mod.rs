@@ -1,4 +1,4 @@
-//! [`WindowedMap`]: a raster that is read by windows, wherever it lies.
+//! [`WindowedMap`]: a raster that is read in windows, from any storage.
 
 mod mosaic;
 mod vrt;
@@ -9,48 +9,49 @@ use super::{Format, Head, Raster, Samples, TiffWindows, inside};
 pub use mosaic::VrtWindows;
 use thalweg_core::{CellRect, Result, Size};
 
-/// A map that is read by windows. Many threads may read it at once.
+/// A map that is read in windows. Many threads may read it at the same time.
 pub trait WindowedMap: Send + Sync {
-    /// Size, type of the samples, no data, unit, place.
+    /// Returns the metadata: size, type of the samples, nodata value, unit, position.
     fn head(&self) -> &Head;
 
-    /// The samples of a window in row-major order, as they stand in the file: neither scaled nor masked.
+    /// Returns the samples of a window in row-major order, as stored in the file: neither scaled nor masked.
     ///
     /// # Errors
-    /// A window that is not inside the map; a part of the file that cannot be read or decoded, or for which there is no
-    /// memory.
+    /// Returns an error if the window is not inside the map, or if a part of the file cannot be read, decoded or stored
+    /// in memory.
     fn read(&self, window: CellRect) -> Result<Samples>;
 
-    /// The mask of a window, one value for each cell, row by row: true where a mask, the file's own or one beside it,
-    /// says that there is no data. `None` if there is no mask.
+    /// Returns the mask of a window, one value per cell, row by row: true where a mask, in the file or next to it,
+    /// marks no data. `None` if there is no mask.
     ///
     /// # Errors
-    /// As [`WindowedMap::read`].
+    /// Returns the errors of [`WindowedMap::read`].
     fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         inside(self.size(), window).map(|()| None)
     }
 
-    /// Rows and columns along which windows are read fastest.
+    /// Returns the rows and columns of the blocks in which the map is stored; windows aligned with them are read
+    /// fastest.
     fn chunk(&self) -> Size {
         self.size()
     }
 
-    /// Bytes of memory that the map holds as long as it is open, and bytes that it takes beside the result while a
-    /// window of so many rows and columns, which begins with a multiple of them, is read.
+    /// Returns the bytes of memory that the map uses as long as it is open, and the bytes that it needs, in addition to
+    /// the result, to read a window of these rows and columns that is aligned to multiples of its size.
     fn memory(&self, window: Size) -> [u64; 2] {
         let _ = window;
         [0; 2]
     }
 
-    /// Rows and columns.
+    /// Returns the rows and columns.
     fn size(&self) -> Size {
         self.head().size
     }
 
-    /// The head as a raster without samples.
+    /// Returns the metadata as a raster without samples.
     ///
     /// # Errors
-    /// None: no samples are made.
+    /// Never fails: no samples are made.
     fn about(&self) -> Result<Raster> {
         let head = self.head().clone();
         Ok(Raster {
@@ -64,21 +65,21 @@ pub trait WindowedMap: Send + Sync {
         })
     }
 
-    /// The samples and the mask of a window. All else is as [`Raster::new`] has it; [`WindowedMap::about`] has the
-    /// head.
+    /// Reads the samples and the mask of a window. The other fields are those of [`Raster::new`];
+    /// [`WindowedMap::about`] returns the metadata.
     ///
     /// # Errors
-    /// As [`WindowedMap::read`].
+    /// Returns the errors of [`WindowedMap::read`].
     fn piece(&self, window: CellRect) -> Result<Raster> {
         Ok(Raster { mask: self.mask(window)?, ..Raster::new(window.size(), self.read(window)?) })
     }
 }
 
-/// Opens a raster file, in the way that its ending calls for: one of a format that is not read by windows
-/// ([`Format::reads_windows`]) is held whole.
+/// Opens a raster file according to its extension. A file of a format that cannot be read in windows
+/// ([`Format::reads_windows`]) is loaded into memory.
 ///
 /// # Errors
-/// As [`TiffWindows::open`], [`VrtWindows::open`], [`io::read`](crate::read()).
+/// Returns the errors of [`TiffWindows::open`], [`VrtWindows::open`] and [`io::read`](crate::read()).
 pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
     let path = path.as_ref();
     Ok(match Format::of(path)? {
@@ -121,7 +122,8 @@ impl WindowedMap for MapInMemory {
     }
 
     fn memory(&self, _: Size) -> [u64; 2] {
-        // As wide as samples are, and a mask: more than most are, for what reads them holds the file's bytes as well.
+        // Counts 8 bytes per sample and one for the mask. This is more than most types need, because the reader also
+        // had the file's bytes in memory.
         [9 * self.samples.len() as u64, 0]
     }
 }

@@ -1,4 +1,4 @@
-//! [`VrtWindows`]: a virtual raster read by windows, of which only the files that a window meets are opened.
+//! [`VrtWindows`]: reads a virtual raster in windows, of which only the files that a window intersects are opened.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use thalweg_core::base::memory;
 use thalweg_core::terrain::grid::{MAX_CELLS, PixelIs};
 use thalweg_core::{Cell, CellRect, Error, Georeference, Result, Size};
 
-/// GDAL's virtual raster, which lays files beside one another: the first band, read by windows, whatever its size.
+/// GDAL's virtual raster, a mosaic of other files: the first band, read in windows, whatever its size.
 ///
-/// As GDAL has it, a later file lies on an earlier one, and cells of no file have the raster's value for no data, or 0 where it names none.
-/// A mask of a file is heeded where that file lies on top. Many threads may read at once.
+/// As in GDAL, a later file covers an earlier one, and cells that no file covers have the raster's nodata value, or 0
+/// if it specifies none. A file's mask applies where that file is on top. Many threads may read at the same time.
 pub struct VrtWindows {
     path: PathBuf,
     head: Head,
@@ -27,29 +27,31 @@ pub struct VrtWindows {
 struct Opened {
     number: usize,
     map: Arc<dyn WindowedMap>,
-    /// Bytes of its samples if it is held whole, else 0.
+    /// The bytes of its samples if it is in memory as a whole, otherwise 0.
     held: u64,
 }
 
-/// The longest text that is read.
+/// The greatest size of a virtual raster's text that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Files that stay open, and bytes of strips and tiles that each of them keeps.
+/// The number of files that stay open, and the size in bytes of the cache of strips and tiles of each.
 const OPEN: usize = 16;
 const KEPT: u64 = 4 << 20;
 
-/// Bytes of files held whole, of formats that are not read by windows; one is held in any case.
+/// The bytes of files that are in memory as a whole, because their format cannot be read in windows; one such file is
+/// kept in any case.
 const HELD_WHOLE: u64 = 64 << 20;
 
-/// Rows and columns that are read at a time where no file says otherwise.
+/// The rows and columns that are read at a time unless a file specifies others.
 const CHUNK: Size = [256, 256];
 
 impl VrtWindows {
-    /// Opens a virtual raster: reads its text, looks whether its files are there, and opens the first, for what it says of its CRS.
+    /// Opens a virtual raster: reads its text, checks that its files exist, and opens the first to read its CRS.
     ///
     /// # Errors
-    /// What is no virtual raster, has over 64 MiB, or works its cells out of others by more than laying files; a file that is not there; a
-    /// first file in another CRS, or none in it while that of the raster has no EPSG code.
+    /// Returns an error if the file is not a virtual raster, has more than 64 MiB, or computes its cells instead of
+    /// only placing files; if one of its files does not exist; if the first file has another CRS, or has none while the
+    /// raster's own has no EPSG code.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let refuse = |problem: String| Error::file(path, problem);
@@ -80,12 +82,12 @@ impl VrtWindows {
         Ok(own)
     }
 
-    /// The files that it lays, the lowest first; one that is laid twice comes twice.
+    /// Returns the files of the mosaic, the lowest first; a file that is used twice is returned twice.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.mosaic.parts.iter().map(|part| part.path.as_path())
     }
 
-    /// All of it.
+    /// Reads the whole raster.
     pub(crate) fn whole(&self) -> Result<Raster> {
         let [rows, cols] = self.head.size;
         let cells = rows as u64 * cols as u64;
@@ -108,7 +110,8 @@ impl VrtWindows {
         })
     }
 
-    /// The files that a window meets, in their order: number, part, and what is read of the file for which part of the window.
+    /// Returns the files that intersect a window, in their order: the number, the part, the rectangle to read from the
+    /// file, and the cell of the window where it begins.
     fn met(&self, window: CellRect) -> impl Iterator<Item = (usize, &Part, CellRect, Cell)> {
         self.mosaic.parts.iter().enumerate().filter_map(move |(k, part)| {
             let span = |k: usize| {
@@ -123,7 +126,7 @@ impl VrtWindows {
         })
     }
 
-    /// Lays what files hold of a window: its samples, and, if asked for, where a mask leaves cells out.
+    /// Composes a window from the files: its samples and, if requested, where masks exclude cells.
     fn lay(&self, window: CellRect, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
         inside(self.head.size, window)?;
         let cells = window.size()[0] * window.size()[1];
@@ -151,14 +154,14 @@ impl VrtWindows {
         Ok((samples, mask))
     }
 
-    /// Returns true if a file is of a format that is read whole and held so.
+    /// Returns true if a file has a format that is read into memory as a whole.
     fn is_held_whole(&self, number: usize) -> bool {
         Format::of(&self.mosaic.parts[number].path).is_ok_and(|format| !format.reads_windows())
     }
 
-    /// File number `k`, opened, or found among those that are.
+    /// Returns file number `number`: one that is open already, or a newly opened one.
     fn opened(&self, number: usize) -> Result<Arc<dyn WindowedMap>> {
-        // What is in it is whole whoever failed while he held it.
+        // The list is valid even if a thread panicked while it held the lock.
         let kept = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept().iter().find(|own| own.number == number) {
             return Ok(found.map.clone());
@@ -184,7 +187,8 @@ impl VrtWindows {
         Ok(map)
     }
 
-    /// Where its cells lie: its own transform, and the CRS in the keys of its first file, for its own is a text.
+    /// Returns the georeference: the raster's own transform, and the CRS from the keys of its first file, because the
+    /// raster's own is WKT text.
     fn georeference(&self) -> Result<Option<Georeference>> {
         let mosaic = &self.mosaic;
         let pixel = if mosaic.is_point { PixelIs::Point } else { PixelIs::Area };
@@ -200,7 +204,7 @@ impl VrtWindows {
             (Some(first), code) if code.is_none() || first.epsg().is_none() || first.epsg() == code => {
                 Ok(placed(first))
             }
-            // Of a horizontal and a vertical system together the code is that of both.
+            // The code of a compound CRS is that of the horizontal and the vertical system together.
             (Some(first), _) if mosaic.crs.trim_start().starts_with("COMP") => Ok(placed(first)),
             (Some(first), Some(code)) => {
                 let own = first.epsg().unwrap_or_default();
@@ -217,7 +221,7 @@ impl VrtWindows {
     }
 }
 
-/// Bytes of all samples of a map.
+/// Returns the bytes of all samples of a map.
 fn samples_bytes(map: &dyn WindowedMap) -> u64 {
     let [rows, cols] = map.size();
     (rows * cols * map.head().kind.bytes()) as u64
@@ -233,7 +237,7 @@ impl WindowedMap for VrtWindows {
         first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
     }
 
-    /// The estimate takes all files to be like the first.
+    /// The estimate assumes that all files are like the first.
     fn memory(&self, window: Size) -> [u64; 2] {
         let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
         let [held, each] = match first {
@@ -241,7 +245,7 @@ impl WindowedMap for VrtWindows {
             Some(file) => file.memory(window),
             None => [0, 0],
         };
-        // A piece of a file beside the window, and that in the raster's own type.
+        // In addition to the window, memory holds a piece of a file and its conversion to the raster's own type.
         let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
         [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]
     }
@@ -250,7 +254,7 @@ impl WindowedMap for VrtWindows {
         Ok(self.lay(window, false)?.0)
     }
 
-    /// A mask of the raster's own leaves out the cells of no file.
+    /// If the raster has a mask of its own, cells that no file covers are masked.
     fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         inside(self.head.size, window)?;
         let mut is_masked = self.mosaic.masked;
@@ -268,10 +272,11 @@ impl std::fmt::Debug for VrtWindows {
 }
 
 impl Samples {
-    /// Puts samples of `from`, of the same type and a map of the window's size, into the window `to` of these, but those of one value.
+    /// Copies samples of `from`, of the same type and with the size of the window, to the window `to`, except for
+    /// samples equal to `nodata`.
     #[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
     fn overlay(&mut self, size: Size, to: CellRect, from: &Self, nodata: f64) {
-        // Samples of another type were converted before.
+        // Samples of another type have been converted before.
         both!(self, from, v, w => for (n, x) in w.iter().enumerate() {
             if !is_same((*x).into(), nodata) {
                 v[(to.start[0] + n / to.size()[1]) * size[1] + to.start[1] + n % to.size()[1]] = *x;
@@ -280,12 +285,13 @@ impl Samples {
     }
 }
 
-/// Whether a sample is the one that is left out; in files of 32-bit floats its text has more digits than they.
+/// Returns true if a sample is the nodata value. In files of 32-bit floats, the text of the value has more digits than
+/// the samples.
 fn is_same(sample: f64, nodata: f64) -> bool {
     sample == nodata || sample == f64::from(nodata as f32) || (sample.is_nan() && nodata.is_nan())
 }
 
-/// Samples in another type that holds each of them.
+/// Converts samples to another type that can represent each of them.
 fn converted(samples: Samples, kind: SampleType) -> Result<Samples, String> {
     if samples.kind() == kind {
         return Ok(samples);
@@ -295,7 +301,7 @@ fn converted(samples: Samples, kind: SampleType) -> Result<Samples, String> {
         let sample = samples.get(k);
         out.push(sample);
         let kept = out.get(k);
-        // A 64-bit float loses digits to 32 bits; that is what whoever made the raster asked for.
+        // A 64-bit float loses digits in 32 bits; the author of the raster has chosen that type.
         let is_float = matches!(kind, SampleType::F32 | SampleType::F64);
         if kept != sample && !is_float {
             return Err(format!("holds {sample}, which is no {kind}: the type of the virtual raster that lays it"));

@@ -1,5 +1,5 @@
-//! GDAL's virtual rasters (`.vrt`): a text of XML that lays other files beside one another, read as far as `gdalbuildvrt` and
-//! `gdal_translate` write it (GDAL's "VRT -- GDAL Virtual Format").
+//! GDAL's virtual rasters (`.vrt`): XML that describes a mosaic of other files, supported to the extent that
+//! `gdalbuildvrt` and `gdal_translate` write it (GDAL's "VRT -- GDAL Virtual Format").
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::SampleType;
 use thalweg_core::base::names;
 use thalweg_core::{Cell, CellRect, Size};
 
-/// What a virtual raster says.
+/// The content of a virtual raster.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mosaic {
     pub size: Size,
@@ -18,38 +18,38 @@ pub(super) struct Mosaic {
     pub nodata: Option<f64>,
     /// GDAL's geotransform.
     pub transform: Option<[f64; 6]>,
-    /// The CRS as WKT; empty where there is none.
+    /// The CRS as WKT; empty if there is none.
     pub crs: String,
-    /// Whether its samples stand at points.
+    /// True if its samples are points (AREA_OR_POINT = Point).
     pub is_point: bool,
     pub scale: [f64; 2],
-    /// Whether it says a scale, an offset or a unit.
+    /// True if it specifies a scale, an offset or a unit.
     pub scaled: bool,
     pub unit: Option<String>,
-    /// Whether it has a mask: what no file covers is then no data.
+    /// True if it has a mask: cells that no file covers are then no data.
     pub masked: bool,
     pub bands: usize,
-    /// Files in the order in which they are laid, the last on top.
+    /// The files in the order in which they are placed; the last is on top.
     pub parts: Vec<Part>,
 }
 
-/// A window of another file, laid somewhere.
+/// A window of another file, and its position in the mosaic.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     pub path: PathBuf,
-    /// Its cells.
+    /// The cells of the file.
     pub from: CellRect,
-    /// Where the first of them comes to lie.
+    /// The position of the first of these cells in the mosaic.
     pub to: Cell,
     /// The sample that is left out.
     pub nodata: Option<f64>,
 }
 
-/// Parts of a cell that a window may be off: programs that write it divide coordinates.
+/// The tolerance, in cells, of the position of a window: programs that write it divide coordinates.
 const SLACK: f64 = 0.01;
 
 impl Mosaic {
-    /// Reads the text of a virtual raster whose relative paths begin at `folder`. The error is the problem in words.
+    /// Parses the text of a virtual raster whose relative paths begin at `folder`. The error is the problem in words.
     pub fn parse(xml: &str, folder: &Path) -> Result<Self, String> {
         let document = Document::parse(xml).map_err(|problem| format!("is no XML that can be read: {problem}"))?;
         let root = document.root_element();
@@ -93,7 +93,7 @@ impl Mosaic {
         })
     }
 
-    /// The EPSG code of the CRS, if it has one: the outermost of the text, which stands at its end.
+    /// Returns the EPSG code of the CRS, if it has one: the outermost of the WKT, which is at its end.
     pub fn epsg(&self) -> Option<u16> {
         let crs = self.crs.trim();
         if let Some(code) = crs.strip_prefix("EPSG:") {
@@ -104,7 +104,7 @@ impl Mosaic {
         code.parse().ok()
     }
 
-    /// Whether the CRS is one of degrees.
+    /// Returns true if the CRS is geographic (in degrees).
     pub fn is_geographic(&self) -> bool {
         ["GEOGCS[", "GEOGCRS[", "GEODCRS["].iter().any(|word| self.crs.trim_start().starts_with(word))
     }
@@ -142,7 +142,7 @@ impl Part {
             return Err(format!("lays {} between cells ({a} to {b}); {BAKE}", path.display()));
         }
         let [from, to] = [from, to].map(|rectangle| rectangle.map(|x| x.round() as i64));
-        // What lies outside the raster is left out.
+        // The part outside the raster is cut off.
         let cut = [0, 1].map(|k| (-to[k]).max(-from[k]).max(0));
         let side = |k: usize| (to[2 + k]).min(size[k] as i64 - to[k]) - cut[k];
         Ok(Self {
@@ -157,11 +157,11 @@ impl Part {
     }
 }
 
-/// What to do with a raster that does more than lay files.
+/// The advice for a raster that does more than place files.
 const BAKE: &str =
     "write it out with `gdal_translate IN.vrt OUT.tif`, or resample its files to one grid with `gdalwarp` first";
 
-/// Refuses what is worked out, not laid.
+/// Rejects bands that are computed, not placed.
 fn plain(node: Node<'_, '_>) -> Result<(), String> {
     match node.attribute("subClass") {
         Some(class) if class != "VRTSourcedRasterBand" => {
@@ -178,7 +178,7 @@ fn children<'a, 'input: 'a>(
     node.children().filter(move |child| child.has_tag_name(name))
 }
 
-/// The text of the first child of that name; empty if there is none.
+/// Returns the text of the first child of this name; empty if there is none.
 fn text<'a>(node: Node<'a, '_>, name: &'a str) -> &'a str {
     children(node, name).next().and_then(|child| child.text()).unwrap_or_default().trim()
 }
@@ -187,7 +187,7 @@ fn number(text: &str, name: &str) -> Result<f64, String> {
     text.parse::<f64>().map_err(|_| format!("says {name} `{}`, which is no number", names::short(text)))
 }
 
-/// Type of the samples under GDAL's name for it.
+/// Returns the sample type for GDAL's name.
 fn kind(name: &str) -> Result<SampleType, String> {
     Ok(match name {
         "Byte" => SampleType::U8,
@@ -212,7 +212,7 @@ fn transform(text: &str) -> Result<Option<[f64; 6]>, String> {
     }
 }
 
-/// First row and column, rows and columns of a rectangle.
+/// Returns the first row, the first column, and the numbers of rows and columns of a rectangle.
 fn rectangle(node: Node<'_, '_>, tag: &str) -> Result<Option<[f64; 4]>, String> {
     let Some(rectangle) = children(node, tag).next() else { return Ok(None) };
     let side = |name| number(rectangle.attribute(name).unwrap_or_default(), name);
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!((mosaic.epsg(), mosaic.is_geographic()), (Some(32632), false));
         let [a, b] = &mosaic.parts[..] else { panic!("{mosaic:?}") };
         assert_eq!((a.path.as_path(), a.to, a.nodata), (Path::new("/here/a.tif"), Cell::new(0, 0), None));
-        // One row and two columns lie outside.
+        // One row and two columns are outside.
         assert_eq!(b.path, Path::new("/far/b.tif"));
         assert_eq!((b.from, b.to), (CellRect::new([2, 0], [1, 3]), Cell::new(0, 4)));
         assert_eq!(b.nodata, Some(0.0));

@@ -1,4 +1,4 @@
-//! What a model is: parameters, a declaration, and a stepper that changes a terrain.
+//! The model interface: parameters, a declaration, and a stepper that changes a terrain.
 
 pub mod page;
 
@@ -12,137 +12,145 @@ use thalweg_core::terrain::{LayerSpec, Table};
 use thalweg_core::{CellRect, Grid, Result, Terrain, choice};
 use thalweg_refine::{Join, Rules};
 
-/// How far from a cell a step reads or writes.
+/// The distance from a cell up to which a step reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepReach {
-    /// At most so many cells of the grid: the model can run by tiles.
+    /// At most this many cells of the grid, so the model can run on tiles.
     Cells(usize),
     /// Anywhere in the terrain.
     Whole,
 }
 
-/// The group a model is listed under.
+/// The group under which a model is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// Makes ground.
+    /// The model creates ground.
     Base,
-    /// Changes ground.
+    /// The model changes ground.
     Erosion,
-    /// Reads ground, and leaves it as it is.
+    /// The model reads the ground and does not change it.
     Analysis,
 }
 
 choice! {
-    /// How a base model's values meet the ground that is there.
+    /// How a base model's values are combined with the existing ground.
     pub enum Blend {
-        /// Ground plus value.
+        /// The sum of the ground and the value.
         Add = "add",
-        /// The value instead of the ground.
+        /// The value replaces the ground.
         Replace = "replace",
-        /// Ground times a factor of 0 to 1: where the value lies in the model's nominal range.
+        /// The ground times a factor of 0 to 1: the position of the value in the model's nominal range.
         Multiply = "multiply",
-        /// The higher of ground and value.
+        /// The higher of the ground and the value.
         Max = "max",
-        /// The lower of ground and value.
+        /// The lower of the ground and the value.
         Min = "min",
     }
 }
 
-/// A task for which the program chooses the model itself, because a person asks for a thing and not for a model.
+/// A task for which the program chooses the model itself, because the user asks for a result and not for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Keeps the strokes that a hand makes when no other stage runs.
+    /// Stores the user's brush strokes if there is no other stage that runs.
     Strokes,
-    /// Runs the droplets that a hand pours out.
+    /// Runs the droplets that a user pours.
     Droplets,
-    /// Lets the springs that a hand sets run when all other stages are done.
+    /// Runs the springs that a user sets, after all other stages.
     Springs,
-    /// Runs over an elevation model that is opened without a recipe.
+    /// Runs on an elevation model that is opened without a recipe.
     Water,
 }
 
-/// What a model says of a role that it plays.
+/// A role that a model plays, and its parameters in that role.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlayedRole {
     /// The role.
     pub role: Role,
-    /// Parameters that differ from their defaults in that role: name, and value in the parameter's unit.
+    /// The parameters that differ from their defaults in that role: name, and value in the parameter's unit.
     pub with: &'static [(&'static str, f64)],
 }
 
 thalweg_core::with_defaults! {
-    /// A model's declaration beside its parameters. What a model has none of it leaves to [`About::default`].
+    /// The declaration of a model, in addition to its parameters. Fields that do not apply keep the value of
+    /// [`About::default`].
     #[derive(Debug, Clone, Copy)]
     pub struct About {
-        /// Its one name: file, recipe, bench, page.
+        /// The model's unique name, used in files, recipes, benchmarks and pages.
         pub name: &'static str = "",
-        /// What happens to the ground, in a line.
+        /// What happens to the ground, in one line.
         pub summary: &'static str = "",
-        /// Author, year, title.
+        /// Author, year and title of the source.
         pub source: &'static str = "",
-        /// What it does with the ground.
+        /// What the model does with the ground.
         pub family: Family = Family::Erosion,
         /// Layers without which it does not start.
         pub needs: &'static [LayerSpec] = &[],
-        /// Layers that it heeds when they are there.
+        /// Layers that it uses if they exist.
         pub uses: &'static [LayerSpec] = &[],
         /// Layers that it may write.
         pub writes: &'static [LayerSpec] = &[],
-        /// Tables that it may keep.
+        /// Tables that it may write.
         pub tables: &'static [&'static str] = &[],
-        /// Whether it draws random numbers or reads positions; if not, a turned input gives the turned result.
+        /// True if it draws random numbers or reads positions; if false, rotating the input rotates the result.
         pub placed: bool = true,
-        /// Whether it runs over a world of looped edges as if it had no seam.
+        /// True if it runs over a world with looped edges as if there were no seam.
         pub loops: bool = false,
     }
 }
 
-/// How local levels go on from a recipe's land: its models' part in them is their local form.
+/// The rules by which local refinement levels continue the land of a recipe. A model's contribution to them is called
+/// its local form.
 ///
-/// Levels beyond the global one are made cell by cell of what lies around ([`local`](thalweg_refine)). So a model goes on there in as far as
-/// those rules speak of what it does.
+/// Levels beyond the global one are computed cell by cell from a bounded neighbourhood ([`local`](thalweg_refine)),
+/// so a model's effect continues there only as far as these rules describe it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Local {
-    /// How levels are made.
+    /// The refinement rules.
     pub rules: Rules,
-    /// Width of the global level's cells in metres.
+    /// The width of the global level's cells in metres.
     pub cell: f64,
-    /// The key of the stage that is asked.
+    /// The key of the stage whose model is asked for its local form.
     pub key: Key,
-    /// Water that runs off, in m/a: a river's discharge is its catchment times it.
+    /// The runoff in m/a: a river's discharge is its drainage area times the runoff.
     pub runoff: f64,
-    /// What grows on the ground, if anything does.
+    /// The vegetation that grows on the terrain, if there is any.
     pub growth: Option<Arc<dyn Growth>>,
 }
 
-/// What grows on finished ground of any level and leaves it as it is: for each place the same, whatever the tile.
+/// Vegetation that grows on finished terrain of any level without changing it. The result at a place does not depend
+/// on the tile.
 pub trait Growth: Debug + Send + Sync {
-    /// How far around a place what grows there goes by the ground, in metres, on cells `width` metres wide.
+    /// Returns the distance in metres up to which the terrain around a place influences what grows there, on cells
+    /// `width` metres wide.
     fn reach(&self, width: f64) -> f64;
 
-    /// The table of what grows on the cells `within` of a terrain, which goes on [`Growth::reach`] metres around them as far as the world does, and
-    /// its name. Rows and columns are the world's. The terrain has discharges, and pools where lakes are. `None` on cells that are too wide or too
-    /// narrow for it.
+    /// Returns the name and the table of what grows on the cells `within` of a terrain. The terrain must extend
+    /// [`Growth::reach`] metres around these cells, as far as the world does, and has discharges, and pools where
+    /// there are lakes. Rows and columns in the table are the world's. Returns `None` if the cells are too wide or
+    /// too narrow.
     ///
     /// # Errors
-    /// A terrain that it cannot read.
+    /// Returns an error if the terrain has a layer that cannot be read.
     fn grow(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>>;
 }
 
 impl Local {
-    /// Where no model says anything: usual rules, and the mean runoff of land, 0.3 m/a (Fekete et al. 2002). `cell` is in metres.
+    /// Returns the rules before any model has changed them: the default rules, and the mean runoff of land, 0.3 m/a
+    /// (Fekete et al. 2002). `cell` is in metres.
     pub fn new(cell: f64) -> Self {
         Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3, growth: None }
     }
 
-    /// Has an operator of finite reach join local levels, after those of the stages before. What it draws by lot is to come of [`Local::key`]; its
-    /// `Debug` is to say all that it does, for worlds are told apart by it.
+    /// Adds an operator with bounded reach to the local levels, after those of earlier stages. Its random numbers
+    /// must be derived from [`Local::key`], and its `Debug` output must describe everything that it does, because
+    /// worlds are distinguished by it.
     pub fn join(&mut self, join: impl Join + 'static) {
         self.rules.joins = std::mem::take(&mut self.rules.joins).with(Arc::new(join));
     }
 
-    /// Holds slopes to an angle in degrees from the horizontal, if that is less than what they are held to; 89 and more holds nothing.
+    /// Limits slopes to an angle in degrees from the horizontal, if that is lower than the current limit; 89° and
+    /// more has no effect.
     pub fn hold(&mut self, angle: f64) {
         if angle < 89.0 {
             let tan = libm::tan(angle.to_radians()) as f32;
@@ -151,22 +159,22 @@ impl Local {
     }
 }
 
-/// A default that another parameter changes: where `with` is above 0 and `name` is not given, `name` is `value`.
+/// A default that depends on another parameter: if `with` is above 0 and `name` is not given, `name` gets `value`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Beside {
-    /// The parameter that changes it.
+    /// The parameter that changes the default.
     pub with: &'static str,
-    /// The parameter whose default it is.
+    /// The parameter whose default changes.
     pub name: &'static str,
-    /// The default there, in that parameter's unit.
+    /// The default in that case, in that parameter's unit.
     pub value: f64,
 }
 
 pub use thalweg_core::base::clock::YEAR;
 
-/// What can be had once more behind a pointer: every model that is `Clone`, as [`params!`](thalweg_core::params!) makes it.
+/// Cloning through a trait object, for every model that is `Clone`, as [`params!`](thalweg_core::params!) makes it.
 pub trait CloneModel {
-    /// The model once more, with the same parameters.
+    /// Returns a clone of the model, with the same parameters.
     fn clone_box(&self) -> Box<dyn Model>;
 }
 
@@ -184,85 +192,89 @@ impl Clone for Box<dyn Model> {
 
 /// A model with its parameters set.
 pub trait Model: Parameters + CloneModel + Send + Sync {
-    /// Its declaration.
+    /// Returns the model's declaration.
     fn about(&self) -> About;
 
-    /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`set_parameters`].
+    /// Returns the defaults that depend on other parameters. They apply where a stage or a call gives parameters,
+    /// through [`set_parameters`].
     fn beside(&self) -> &'static [Beside] {
         &[]
     }
 
-    /// The roles that it plays; one model plays each.
+    /// Returns the roles that the model plays; each role is played by one model.
     fn parts(&self) -> &'static [PlayedRole] {
         &[]
     }
 
-    /// Whether it plays a role: whether [`Model::parts`] has it.
+    /// Returns true if the model plays a role, that is, if [`Model::parts`] contains it.
     fn plays(&self, role: Role) -> bool {
         self.parts().iter().any(|part| part.role == role)
     }
 
-    /// Whether land stays land when a base model's finer octaves are laid on what rivers have cut down nearly to the sea's level: away
-    /// from the coast they open none of it to the sea.
+    /// Returns true if land must stay land when a base model's finer octaves are added to terrain that rivers have
+    /// eroded nearly to sea level: away from the coast, the octaves then flood none of it.
     fn keeps_land(&self) -> bool {
         false
     }
 
-    /// Tells it that its map lies so many metres eastward and southward of where it was thought to lie in a larger world. What goes by
-    /// latitude moves with it.
+    /// Tells the model that its map is at a different place in a larger world, shifted by the given metres eastward
+    /// and southward. Values that depend on latitude move accordingly.
     fn moved(&mut self, _by: [f64; 2]) {}
 
-    /// How a base model's values meet the ground. Only those that add may go on adding on finer levels after erosion, and what
-    /// multiplies is no height.
+    /// Returns how a base model's values are combined with the ground. Only models that add may continue to add on
+    /// finer levels after erosion; the values of a model that multiplies are no heights.
     fn blend(&self) -> Blend {
         Blend::Add
     }
 
-    /// What the single ranges cannot say: checks between parameters, and against the grid.
+    /// Checks what the ranges of single parameters cannot express: parameters against each other and against the
+    /// grid.
     ///
     /// # Errors
-    /// When parameters contradict each other or the grid.
+    /// Returns an error if parameters contradict each other or the grid.
     fn check(&self, _grid: &Grid) -> Result<()> {
         Ok(())
     }
 
-    /// Number of steps that a stage of it takes on this grid.
+    /// Returns the number of steps of a stage of this model on this grid.
     fn steps(&self, _grid: &Grid) -> u32 {
         1
     }
 
-    /// How far one step reaches on this grid.
+    /// Returns how far one step reaches on this grid.
     fn reach(&self, _grid: &Grid) -> StepReach {
         StepReach::Whole
     }
 
-    /// Simulated years after so many steps on this grid; `None` where the model knows no time.
+    /// Returns the simulated years after this many steps on this grid; `None` if the model has no notion of time.
     fn years(&self, _grid: &Grid, _step: u32) -> Option<f64> {
         None
     }
 
-    /// Bytes of scratch that a stepper holds on this grid, beyond the terrain.
+    /// Returns the bytes of temporary memory that a stepper needs on this grid, in addition to the terrain.
     fn scratch(&self, _grid: &Grid) -> u64 {
         0
     }
 
-    /// Its local form: sets in the rules of local levels what it does there, or has an operator of its own join ([`Local::join`]), and says in words
-    /// what that is. `None`: it has none and ends at the global level.
+    /// Defines the model's local form: sets its effect in the rules of local levels, or adds an operator of its own
+    /// ([`Local::join`]), and returns a description in words. Returns `None` if the model has no local form and ends
+    /// at the global level.
     fn local(&self, _local: &mut Local) -> Option<&'static str> {
         None
     }
 
-    /// Sets to work on terrains of this grid.
+    /// Creates a stepper for terrains of this grid.
     ///
     /// # Errors
-    /// As [`Model::check`].
+    /// Returns the errors of [`Model::check`].
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>>;
 }
 
-/// Gives a model all the parameters that somebody wrote down; those that they leave out follow [`Model::beside`].
+/// Sets all given parameters of a model; the others follow [`Model::beside`].
 ///
 /// # Errors
-/// As [`Parameters::set`], under the model's name; what was given before that parameter has been set.
+/// Returns the error of [`Parameters::set`], under the model's name; the parameters before the failing one have then
+/// been set.
 pub fn set_parameters<'a>(
     model: &mut dyn Model,
     given: impl IntoIterator<Item = (&'a str, &'a Written)>,
@@ -282,20 +294,22 @@ pub fn set_parameters<'a>(
     Ok(())
 }
 
-/// Which step of which stage is being taken.
+/// The stage and step that is being run.
 #[derive(Debug, Clone, Copy)]
 pub struct Tick {
-    /// The key of the stage: world seed and stage label.
+    /// The key of the stage, derived from the world's seed and the stage's label.
     pub key: Key,
-    /// Number of the step, from 0.
+    /// The number of the step, from 0 on.
     pub step: u32,
 }
 
-/// A model at work. It holds scratch only: dropped and restarted between any two steps it gives the same bits.
+/// A running model. It stores only temporary values: if it is dropped and restarted between any two steps, the result
+/// has the same bits.
 pub trait Stepper: Send {
-    /// Takes one step.
+    /// Runs one step.
     ///
     /// # Errors
-    /// When a layer that the model needs is missing, or a layer or table holds what the model cannot work with.
+    /// Returns an error if a layer that the model needs is missing, or if a layer or table contains values that the
+    /// model cannot work with.
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance>;
 }

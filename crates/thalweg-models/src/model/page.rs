@@ -1,4 +1,4 @@
-//! A model's page as Markdown, from its declaration alone: what `thalweg models NAME` shows and the book holds.
+//! A model's page as Markdown, generated from its declaration: shown by `thalweg models NAME` and in the book.
 
 use std::fmt::Write as _;
 
@@ -6,32 +6,33 @@ use crate::model::{Family, Local, Model};
 use thalweg_core::declare::params::ParamKind;
 use thalweg_core::terrain::LayerSpec;
 
-/// Width of a global level's cells, for which a page tells of local forms; with a model's defaults none depends on it.
+/// The width of a global level's cells in metres, for which a page describes local forms; with a model's defaults
+/// none depends on it.
 const CELL: f64 = 30.0;
 
-/// The whole page: the model's own documentation, its parameters, and the layers it reads and writes.
+/// Returns the whole page: the model's own documentation, its parameters, and the layers that it reads and writes.
 pub fn model_page(model: &dyn Model) -> String {
     let about = model.about();
     let family = match about.family {
-        Family::Base => "makes ground",
-        Family::Erosion => "changes ground",
-        Family::Analysis => "reads ground",
+        Family::Base => "generates terrain",
+        Family::Erosion => "changes terrain",
+        Family::Analysis => "analyses terrain",
     };
     let mut page = format!("# {}\n\n{}\n\n", about.name, about.summary);
-    // Doc comments begin each line with the blank that follows `///`.
+    // Doc comments begin each line with the space that follows `///`.
     for line in model.page().lines() {
         let _ = writeln!(page, "{}", line.strip_prefix(' ').unwrap_or(line).trim_end());
     }
     let _ = write!(page, "\nFamily: {family}. Source: {}.\n", about.source.trim_end_matches('.'));
-    let form = model.local(&mut Local::new(CELL)).unwrap_or("none, it ends at the global level");
-    let _ = writeln!(page, "\nLocal form: {form}.");
-    let loops = if about.loops { "it runs over them and knows no seam" } else { "it is refused where there are some" };
+    let form = model.local(&mut Local::new(CELL)).unwrap_or("none; the model ends at the global level");
+    let _ = writeln!(page, "\nOn refinement levels: {form}.");
+    let loops = if about.loops { "supported, without a seam" } else { "not supported" };
     let _ = writeln!(page, "\nLooped edges: {loops}.");
     let _ = write!(page, "\n## Parameters\n\n{}", parameters(model));
     page.push_str("\n## Layers\n\n");
-    let groups = [("needs", about.needs), ("heeds", about.uses), ("writes", about.writes)];
+    let groups = [("needs", about.needs), ("uses", about.uses), ("writes", about.writes)];
     if groups.iter().all(|(_, specs)| specs.is_empty()) {
-        page.push_str("None but the ground.\n");
+        page.push_str("None besides the elevation.\n");
     }
     for (verb, specs) in groups {
         for LayerSpec { name, unit, meaning, .. } in specs {
@@ -44,7 +45,7 @@ pub fn model_page(model: &dyn Model) -> String {
     page
 }
 
-/// The parameters: a table of default, unit, range and source, then what each does.
+/// Returns the parameters as Markdown: a table of default, unit, range and source, then a description of each.
 pub fn parameters(model: &dyn Model) -> String {
     let declared = model.declared();
     if declared.is_empty() {
@@ -68,7 +69,7 @@ pub fn parameters(model: &dyn Model) -> String {
     text
 }
 
-/// A Markdown table whose columns also line up in a terminal; the first row is its head.
+/// Formats a Markdown table whose columns also align in a terminal; the first row is the header.
 fn table(rows: &[[String; 5]]) -> String {
     let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);

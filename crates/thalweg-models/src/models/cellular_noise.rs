@@ -10,42 +10,46 @@ use thalweg_noise::cellular::{Cellular, Distance};
 use thalweg_noise::fractal::Warp;
 
 params! {
-    /// Lays bowls, crests or blocks on the ground, shaped by the distance to scattered feature points.
+    /// Adds bowls, crests or blocks to the ground, shaped by the distance to scattered feature points.
     ///
-    /// One point in every square of `wavelength` metres, `jitter` of the way from its middle to anywhere in it; F1 and F2
-    /// are the distances, in squares, to the nearest and the second nearest;
-    /// z = offset + amplitude · Σ gᵒ·Fₒ / Σ gᵒ with F one of F1, F2, F2 − F1, and octaves of half the wavelength each.
-    /// F1 lies within 0..√2 (mean 0.43), F2 within 0..1.81 (0.70), F2 − F1 within 0..1.5 (0.27).
-    /// Warp reads this at points carried aside by gradient noise.
+    /// The plane is divided into squares of `wavelength` metres. Each square has one point, moved from its centre by
+    /// the share `jitter` of the way to a random place in the square. F1 and F2 are the distances, in squares, to the
+    /// nearest and the second nearest point; z = offset + amplitude · Σ gᵒ·Fₒ / Σ gᵒ, where g is `gain`, F is one of
+    /// F1, F2 and F2 − F1, and each octave o has half the wavelength of the one before. F1 lies within 0..√2 (mean
+    /// 0.43), F2 within 0..1.81 (mean 0.70), F2 − F1 within 0..1.5 (mean 0.27). With `warp`, the function is evaluated
+    /// at points displaced by gradient noise.
     ///
-    /// Source: Worley (1996, "A cellular texture basis function", doi:10.1145/237170.237267). We differ: one point a
-    /// square, where Worley draws a Poisson number; octaves are turned against each other.
+    /// Source: Worley (1996, "A cellular texture basis function", doi:10.1145/237170.237267). Deviations: each square
+    /// has one point, where Worley draws a Poisson number; the octaves are rotated relative to each other.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres: windows agree bit for bit,
-    /// finer grids of one world add detail (an octave fades in from two to four cells a square).
-    /// `multiply` takes offset to offset + amplitude as factors 0 to 1.
+    /// Layers: it needs none, uses `amount`, and changes only the ground. The result is a function of world metres:
+    /// windows of one world agree bit for bit, and finer grids of one world add detail (an octave fades in as its
+    /// squares grow from two to four cells wide). The blend `multiply` maps values from offset to offset + amplitude to
+    /// factors from 0 to 1.
     ///
-    /// Breaks: without warp its crests are straight lines; jitter 0 is a chessboard.
+    /// Limits: without warp the crests are straight lines; `jitter` 0 gives a chessboard.
     pub struct CellularNoise {
-        /// Which distance: bowls between crests (f1), wider ones (f2), or blocks between valleys (f2_minus_f1).
+        /// Distance that shapes the ground: bowls between crests (f1), wider bowls (f2), or blocks between valleys
+        /// (f2_minus_f1).
         distance: Distance = Distance::F1, within .., unit "1", source "Worley 1996";
-        /// Rise of the ground over a distance of one wavelength from a point; below 0 turns bowls into peaks.
+        /// Rise of the ground from a feature point to a distance of one wavelength; negative values turn bowls into
+        /// peaks.
         amplitude: f64 = -1300.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Mean distance between points: how far apart peaks or bowls stand.
+        /// Mean distance between feature points, and so between bowls or peaks.
         wavelength: f64 = 4500.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// How irregularly points stand: at 0 in the middles of their squares, at 1 anywhere in them.
+        /// Irregularity of the points: 0 places them at the centres of their squares, 1 anywhere in them.
         jitter: f64 = 1.0, within 0.0..=1.0, unit "1", source "Worley 1996";
-        /// Number of octaves: each adds cells of half the size.
+        /// Number of octaves; each one adds cells of half the size.
         octaves: u32 = 7, within 1..=24, unit "1", source "ours";
-        /// Share of the height that the next finer octave keeps.
+        /// Height of an octave relative to the next coarser one.
         gain: f64 = 0.4, within 0.0..=1.0, unit "1", source "ours";
-        /// How far points of the ground are carried aside: bends the straight crests (three standard deviations).
+        /// Displacement of points by domain warp, as three standard deviations: it curves the straight crests.
         warp: f64 = 700.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// Distance over which the warp turns.
+        /// Wavelength of the domain warp.
         warp_wavelength: f64 = 5000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// Added to all: the elevation at the points.
+        /// Elevation added everywhere: with f1, the elevation at the feature points.
         offset: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
@@ -96,7 +100,8 @@ mod tests {
 
     #[test]
     fn one_octave_without_jitter_is_the_distance_to_a_lattice() {
-        // F1 of points in the middles of squares: 0 to √½; F2 − F1 from 0 (on an edge) to 1 (in a middle, at distance 0).
+        // F1 of points in the centres of squares: 0 to √½. F2 − F1: from 0 (on an edge) to 1 (in a centre, at distance
+        // 0).
         let model = |distance| CellularNoise {
             distance,
             amplitude: 1000.0,
@@ -113,7 +118,7 @@ mod tests {
             assert!((0.0..=707.2).contains(a) && (500.0 - 1e-2..=1000.01).contains(b), "{a}, {b}");
             assert!((b - a - c).abs() < 1e-3); // three roundings of f32 under 1000
         }
-        // A cell is 25 m from a point at most by its half diagonal of 35 m: 18 m in height.
+        // The nearest cell centre is at most 25 m from a point along each axis, so 35 m in all: 18 m in height.
         let least = f1.as_slice().iter().copied().fold(f64::MAX, f64::min);
         assert!(least < 18.0, "{least}");
     }
@@ -128,7 +133,8 @@ mod tests {
 
     #[test]
     fn finer_grids_of_one_world_only_add_detail() {
-        // Octaves of 70 and 140 m, halfway or not at all in 60 m cells, weigh 0.4⁵ = 1 % and 2.6 % of the first.
+        // Octaves of 70 and 140 m, which 60 m cells show in part or not at all, weigh 0.4⁵ = 1 % and 2.6 % of the
+        // first.
         let [coarse, fine] = [256, 512].map(|n| metres(&CellularNoise::default(), &square(n, 15_360.0), 9));
         let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
         assert!(difference < 0.03, "{difference}");

@@ -9,70 +9,79 @@ use thalweg_core::{Grid, params};
 use thalweg_noise::lattice::{self, Lattice, LatticeRule};
 
 params! {
-    /// Lays ground on the world that grew rough by repeated subdivision: middles of squares, then middles of edges.
+    /// Adds rough ground built by repeated subdivision of the world: first the centres of squares, then the midpoints
+    /// of edges.
     ///
-    /// Four corners are random in ±corners. On level l = 1, 2, … the interval halves; the middle of each square becomes
-    /// the mean of its four corners, then the middle of each edge the mean of the three or four points around it, each
-    /// plus a random number in ± amplitude · 2^(−roughness·(l − 1)). Roughness here is Hurst's H: 1 halves the
-    /// displacement with the interval (the plain method), 0 keeps it. Cells take the surface at their middles, bilinearly.
+    /// The four corners are random within ±corners. On each level l = 1, 2, … the interval halves: the centre of each
+    /// square becomes the mean of its four corners, then the midpoint of each edge becomes the mean of the three or
+    /// four points around it, each plus a random number within ±amplitude · 2^(−roughness·(l − 1)). `roughness` is
+    /// Hurst's H: 1 halves the displacement with the interval (the plain method), 0 keeps it. Cells sample the surface
+    /// at their centres by bilinear interpolation.
     ///
-    /// Source: Fournier, Fussell & Carpenter (1982, "Computer rendering of stochastic models", doi:10.1145/358523.358553);
-    /// Miller (1986, "The definition and rendering of terrain maps", doi:10.1145/15886.15890) on its creases. We differ:
-    /// random numbers are hashed from (level, position), so that any window can be computed on its own; the lattice is
-    /// 2ⁿ intervals over the world's longer side, the first that is no wider than a cell.
+    /// Source: Fournier, Fussell & Carpenter (1982, "Computer rendering of stochastic models",
+    /// doi:10.1145/358523.358553); Miller (1986, "The definition and rendering of terrain maps",
+    /// doi:10.1145/15886.15890) on its creases. Deviations: random numbers are hashed from (level, position), so that
+    /// any window can be computed on its own; the lattice has 2ⁿ intervals along the world's longer side, the first
+    /// power that makes an interval no wider than a cell.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. Windows of one grid agree bit for bit. A function of the
-    /// place in the extent, not of metres: another extent is another world, stretched. Twice the cells adds a level.
-    /// `multiply` takes ±(corners + amplitude) as factors 0 to 1.
+    /// Layers: it needs none, uses `amount`, and changes only the ground. Windows of one grid agree bit for bit. The
+    /// result is a function of the relative position in the extent, not of metres: another extent gives a stretched
+    /// world. Twice as many cells add a level. The blend `multiply` maps values within ±(corners + amplitude) to
+    /// factors from 0 to 1.
     ///
-    /// Breaks: creases along the lattice and its diagonals, from the first levels above all; H above 1 shows them bare.
+    /// Limits: creases appear along the lattice and its diagonals, above all from the first levels; H above 1 makes
+    /// them most visible.
     pub struct DiamondSquare {
-        /// Largest displacement on the first level: the height of the land.
+        /// Largest displacement on the first level, which sets the height of the land.
         amplitude: f64 = 800.0, within 0.0..=16000.0, unit "m", scales Relief, source "Pineau 2018: half the side";
         /// Largest elevation or depth of the four corners of the world.
         corners: f64 = 700.0, within 0.0..=16000.0, unit "m", scales Relief, source "Pineau 2018: the side";
-        /// Hurst's H: how fast displacements fall; low is rough, high is smooth.
+        /// Hurst's H, the rate at which displacements fall with each level: low values give rough ground, high values
+        /// smooth ground.
         roughness: f64 = 1.0, within 0.0..=2.0, unit "1", source "Pineau 2018: 1";
-        /// Added to all.
+        /// Elevation added everywhere.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
 
 params! {
-    /// Lays ground on the world that grew rough by repeated subdivision: middles of edges from their two ends.
+    /// Adds rough ground built by repeated subdivision of the world: midpoints of edges from their two ends.
     ///
-    /// Four corners are random in ±corners. On level l = 1, 2, … the interval halves; the middle of each edge becomes the
-    /// mean of its two ends, the middle of each square the mean of its four corners, each plus a random number in
-    /// ± amplitude · 2^(−roughness·(l − 1)), with Hurst's H as roughness. Cells take the surface at their middles,
-    /// bilinearly.
+    /// The four corners are random within ±corners. On each level l = 1, 2, … the interval halves: the midpoint of each
+    /// edge becomes the mean of its two ends, and the centre of each square the mean of its four corners, each plus a
+    /// random number within ±amplitude · 2^(−roughness·(l − 1)), with Hurst's H as `roughness`. Cells sample the
+    /// surface at their centres by bilinear interpolation.
     ///
-    /// Source: Fournier, Fussell & Carpenter (1982, "Computer rendering of stochastic models", doi:10.1145/358523.358553),
-    /// their subdivision of a quadrilateral. We differ as in `diamond_square`, whose lattice this shares: random numbers
-    /// hashed from (level, position), uniform rather than normal.
+    /// Source: Fournier, Fussell & Carpenter (1982, "Computer rendering of stochastic models",
+    /// doi:10.1145/358523.358553), their subdivision of a quadrilateral. Deviations: as in `diamond_square`, whose
+    /// lattice it shares, random numbers are hashed from (level, position); they are uniform rather than normal.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. Windows of one grid agree bit for bit. A function of the
-    /// place in the extent, not of metres: another extent is another world, stretched. Twice the cells adds a level.
-    /// `multiply` takes ±(corners + amplitude) as factors 0 to 1.
+    /// Layers: it needs none, uses `amount`, and changes only the ground. Windows of one grid agree bit for bit. The
+    /// result is a function of the relative position in the extent, not of metres: another extent gives a stretched
+    /// world. Twice as many cells add a level. The blend `multiply` maps values within ±(corners + amplitude) to
+    /// factors from 0 to 1.
     ///
-    /// Breaks: an edge's points know nothing of the ground beside it, so creases along the lattice show more than in
-    /// `diamond_square`; roughness under 0.9 hides them in smaller ones.
+    /// Limits: the points of an edge do not depend on the ground to either side of it, so creases along the lattice are
+    /// more visible than in `diamond_square`; roughness under 0.9 hides them among smaller ones.
     pub struct MidpointDisplacement {
-        /// Largest displacement on the first level: the height of the land.
+        /// Largest displacement on the first level, which sets the height of the land.
         amplitude: f64 = 650.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Largest elevation or depth of the four corners of the world.
         corners: f64 = 700.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Hurst's H: how fast displacements fall; low is rough, high is smooth.
+        /// Hurst's H, the rate at which displacements fall with each level: low values give rough ground, high values
+        /// smooth ground.
         roughness: f64 = 0.85, within 0.0..=2.0, unit "1", source "Fournier et al. 1982, 2^-H";
-        /// Added to all.
+        /// Elevation added everywhere.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
 
-/// Implements a model of one subdivided lattice: its name and summary, and where new points take their means from.
+/// Implements the model of one kind of subdivided lattice, from its name, its summary and the rule for the means of
+/// new points.
 macro_rules! subdivided {
     ($type:ident, $rule:ident, $name:literal, $summary:literal) => {
         impl Model for $type {
@@ -144,7 +153,8 @@ mod tests {
 
     #[test]
     fn cells_are_means_of_their_lattice_square() {
-        // 4 × 4 cells: level 2, every middle in the middle of an interval. f32 and units: under 10⁻³.
+        // 4 × 4 cells: level 2, where every cell's centre is the middle of an interval. Errors of `f32` and units:
+        // below 10⁻³.
         let model =
             DiamondSquare { corners: 300.0, amplitude: 100.0, roughness: 0.5, offset: 7.0, ..Default::default() };
         let ground = metres(&model, &square(4, 120.0), 2);
@@ -167,8 +177,8 @@ mod tests {
 
     #[test]
     fn a_finer_grid_only_adds_a_level() {
-        // The level added displaces by ±0.3 m (800 · 2⁻⁹ · …) and linear interpolation lies within the last one's ±6 m over
-        // 1 m cells of relief about 300 m deviation: 2 %.
+        // The added level displaces by ±0.3 m (800 · 2⁻⁹ · …), and linear interpolation is within the last level's ±6
+        // m over 1 m cells, in a relief with a standard deviation of about 300 m: 2 %.
         let grids = [128, 256].map(|n| square(n, 15_360.0));
         for model in [&DiamondSquare::default() as &dyn Model, &MidpointDisplacement::default()] {
             let [coarse, fine] = grids.each_ref().map(|grid| metres(model, grid, 4));

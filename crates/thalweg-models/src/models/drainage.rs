@@ -1,4 +1,4 @@
-//! Where the ground drains to: see [`DrainageLayers`].
+//! Drainage layers of the ground: see [`DrainageLayers`].
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick, YEAR};
 use thalweg_core::terrain::height::UNITS;
@@ -9,7 +9,7 @@ use thalweg_flow::accumulate::{SHARES, shares};
 use thalweg_flow::{Land, basins, infinity, multiple, streams};
 
 choice! {
-    /// How a cell's water is shared among its neighbours.
+    /// How the water of a cell is divided among its neighbours.
     pub enum Routing {
         /// All to the neighbour of steepest descent.
         D8 = "d8",
@@ -21,43 +21,48 @@ choice! {
 }
 
 params! {
-    /// Leaves the ground as it is, and says of each cell how much land drains through it, to which outlet, whether a stream
-    /// runs there, and how deep a lake would stand.
+    /// Computes for each cell its drainage area, its outlet, the order of a stream that runs there, and the depth of a
+    /// lake that could stand there; the ground is not changed.
     ///
-    /// Depressions are filled to their spill level (z′ ≥ z, the lowest surface from which every cell has a way out that
-    /// never rises): z′ − z is the depth of the lake. On that surface each cell drains to the neighbour of steepest descent,
-    /// max (z′ − z′ₖ)/dₖ, or by `routing` to several; a cell's accumulation A is dx² times the number of cells that drain through it, itself among them, each
-    /// counted by its share of the layer `rain` where there is one. Streams are where A ≥ threshold; their order is
-    /// Strahler's: 1 at a source, one more where two of the greatest order meet.
+    /// Depressions are filled to their spill level (z′ ≥ z, the lowest surface from which every cell has a path out
+    /// that never rises); z′ − z is the depth of the lake. On that surface each cell drains to the neighbour of
+    /// steepest descent, max (z′ − z′ₖ)/dₖ, or to several neighbours, depending on `routing`. The accumulation A of a
+    /// cell is dx² times the number of cells that drain through it, including itself, each weighted by the layer `rain`
+    /// where there is one. Streams are cells with A ≥ threshold; their order is Strahler's: 1 at a source, and one more
+    /// where two streams of the highest order meet.
     ///
     /// Source: O'Callaghan & Mark (1984), *The extraction of drainage networks from digital elevation data*,
-    /// doi:10.1016/S0734-189X(84)80011-0; D∞ by Tarboton (1997), doi:10.1029/96WR03137; multiple flow by Freeman (1991),
-    /// doi:10.1016/0098-3004(91)90048-I; filling by Barnes, Lehman & Mulla (2014), doi:10.1016/j.cageo.2013.04.024; orders
-    /// by Strahler (1957), doi:10.1029/TR038i006p00913. We differ: falls are compared exactly, in whole numbers, and equal
-    /// ones are told apart by a hash of the world cell, so that no direction is preferred.
+    /// doi:10.1016/S0734-189X(84)80011-0; D∞ by Tarboton (1997), doi:10.1029/96WR03137; multiple flow by Freeman
+    /// (1991), doi:10.1016/0098-3004(91)90048-I; filling by Barnes, Lehman & Mulla (2014),
+    /// doi:10.1016/j.cageo.2013.04.024; orders by Strahler (1957), doi:10.1029/TR038i006p00913. Deviations: height
+    /// differences are compared exactly, as integers, and ties are broken by a hash of the world cell, so that no
+    /// direction is preferred.
     ///
-    /// With `runoff` it lets that water run: A times runoff is the `discharge`, and every depression stands full, as `pool`.
-    /// Pictures then show rivers and lakes of a land on which no model of water has worked, or none so finely. With `lakes` alone
-    /// depressions stand full, and the `discharge` that an earlier model left is kept.
+    /// With `runoff` above 0, A times runoff is written as `discharge`, and every depression is full of water, written
+    /// as `pool`. Renderings then show rivers and lakes on land that no model of water has shaped, or none at that
+    /// resolution. With `lakes` alone, depressions are full, and the `discharge` that an earlier model wrote is kept.
     ///
-    /// It needs nothing, heeds `rain`, and leaves `accumulation`, `basin`, `stream_order` and `lake_depth`, for later
-    /// stages to take as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water leaves at
-    /// open edges, into the sea, and beside cells without data. It breaks where eight directions are too few: on smooth
-    /// slopes water runs in parallel lines along them, and streams across a filled lake are a guess.
+    /// Layers: it needs none, uses `rain`, and writes `accumulation`, `basin`, `stream_order` and `lake_depth`, which
+    /// later stages may use as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water
+    /// leaves at open edges, into the sea, and next to cells without data.
+    ///
+    /// Limits: eight directions are too few on smooth slopes, where water runs down in parallel lines; streams across a
+    /// filled lake are arbitrary.
     pub struct DrainageLayers {
-        /// Accumulation from which on there is a stream: less draws more and finer ones.
+        /// Accumulation from which on a cell is a stream: lower values give more and finer streams.
         threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", scales Size^2, source "ours";
-        /// Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
+        /// Annual depth of water that runs off the land: above 0, discharge is written and depressions are full of
+        /// water.
         runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", scales Rain,
             source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
-        /// Whether depressions stand full of water even without `runoff`.
+        /// True if depressions are full of water even without `runoff`.
         lakes: bool = false, within .., unit "1", source "ours";
-        /// How water is shared among neighbours.
+        /// How the water of a cell is divided among its neighbours.
         routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984; Tarboton 1997; Freeman 1991";
     }
 }
 
-/// How much land drains through a cell, itself included, in m².
+/// Layer of the drainage area of each cell, including the cell itself, in m².
 pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
     "accumulation",
     "m²",
@@ -65,7 +70,7 @@ pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
 )
 .hue(Hue::Passing)
 .following_water();
-/// Which outlet a cell drains to: the number of its basin, 1 and more; 0 in the sea and without data.
+/// Layer of the basin of each cell: a number from 1 on that identifies the outlet; 0 in the sea and without data.
 pub const BASIN: LayerSpec = LayerSpec::counts(
     "basin",
     "1",
@@ -73,11 +78,11 @@ pub const BASIN: LayerSpec = LayerSpec::counts(
 )
 .overlay(LayerOverlay::Dedicated)
 .following_water();
-/// Where streams run: their order by Strahler, 1 and more; 0 where there is none.
+/// Layer of the streams, by Strahler order from 1 on; 0 where there is none.
 pub const STREAM_ORDER: LayerSpec =
     LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.")
         .following_water();
-/// How deep lakes would stand, in units of [`Height`].
+/// Layer of the depth of lakes if all depressions were full, in units of [`Height`].
 pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
     "lake_depth",
     "m",
@@ -85,14 +90,14 @@ pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
 )
 .following_water();
 
-/// Of slope, in multiple flow (Freeman 1991).
+/// Exponent of the slope in multiple flow routing (Freeman 1991).
 const EXPONENT: f64 = 1.1;
 
 impl Model for DrainageLayers {
     fn about(&self) -> About {
         About {
             name: "drainage",
-            summary: "Says where water goes: catchment areas, basins, streams and lakes, as layers.",
+            summary: "Computes drainage areas, basins, streams and lakes as layers.",
             source: "O'Callaghan & Mark (1984), The extraction of drainage networks from digital elevation data",
             family: Family::Analysis,
             uses: &[RAIN],
@@ -102,7 +107,7 @@ impl Model for DrainageLayers {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The filled ground, directions, streams, and what is gathered: under rain with its weights, or along angles.
+        // The filled ground, directions, streams, and the accumulated flow: with weights for rain, or along angles.
         let gathered = match self.routing {
             Routing::D8 => 17,
             Routing::Multiple => 14,
@@ -124,7 +129,7 @@ impl Model for DrainageLayers {
 }
 
 impl DrainageLayers {
-    /// How much land drains through each cell in m², weighed by rain, and where streams run.
+    /// Returns the drainage area of each cell in m², weighted by rain, and the cells that are streams.
     fn gathered(
         &self,
         land: &Land<'_>,
@@ -132,7 +137,7 @@ impl DrainageLayers {
         rain: Option<&Field<f32>>,
     ) -> Result<(Field<f32>, Field<bool>)> {
         let (area, directions) = (land.grid.cell_area(), drainage.directions());
-        // The stream's threshold in parts of a cell.
+        // The stream threshold in fixed-point parts of a cell.
         let least = (self.threshold / area * SHARES).ceil().max(1.0) as i64;
         let weights = || match rain {
             Some(rain) => rain.map(|share| shares(*share)),
@@ -140,7 +145,7 @@ impl DrainageLayers {
         };
         let sums = match self.routing {
             Routing::D8 if rain.is_none() => {
-                // Whole cells: half the memory.
+                // Without rain whole cells are counted, which takes half the memory.
                 let least = u32::try_from(least.div_euclid(shares(1.0)) + i64::from(least % shares(1.0) > 0));
                 let streams = streams::streams(land, drainage.upstream_cells(), least.unwrap_or(u32::MAX))?;
                 return Ok((drainage.yields(area), streams));
@@ -164,7 +169,7 @@ impl Stepper for Look {
         let drainage = flow::FlowGraph::new(&land);
         let area = terrain.grid.cell_area();
         let (accumulation, streams) = self.0.gathered(&drainage.surface(&land), &drainage, terrain.float(&RAIN))?;
-        // Field after field, so that few stand in memory at once.
+        // One field after another, so that few are in memory at once.
         let (mut filled, directions) = drainage.into_parts();
         let order = streams::strahler(&directions, &streams)?;
         drop(streams);
@@ -202,7 +207,7 @@ mod tests {
     use thalweg_core::Edge;
     use thalweg_core::base::rng::Key;
 
-    /// A valley along row 2 that falls to the east, its only way out, with a pit in its bed.
+    /// Returns a valley along row 2 that falls to the east, its only outlet, with a pit in its bed.
     fn valley() -> Terrain {
         let mut grid = Grid::new([5, 10], 100.0).unwrap();
         grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
@@ -232,13 +237,13 @@ mod tests {
     fn a_valley_gathers_its_sides() {
         let terrain = surveyed(valley(), 100_000.0);
         let accumulation = terrain.float(&ACCUMULATION).unwrap();
-        // The sides are ten times as steep as the bed: each column of five cells runs straight into it.
+        // The sides are ten times as steep as the bed, so each column of five cells drains straight into it.
         assert!((0..10).all(|j| accumulation[(2, j)] == 50_000.0 * (j + 1) as f32), "{accumulation:?}");
         let order = count(&terrain, &STREAM_ORDER);
         assert!((0..5).all(|i| (0..10).all(|j| (order[(i, j)] > 0) == (accumulation[(i, j)] >= 100_000.0))));
         assert!(order[(2, 8)] == 1 && order[(0, 0)] == 0);
         let Cells::Height(lakes) = &terrain.layers[LAKE_DEPTH.name].cells else { panic!("heights") };
-        // The pit fills to its eastern neighbour, 10 m lower than the bed was: 20 m deep.
+        // The pit fills to its eastern neighbour, which is 10 m below the original bed at the pit: 20 m deep.
         assert_eq!(lakes[(2, 4)], Height::saturating(20.0));
         assert_eq!(lakes.as_slice().iter().filter(|depth| depth.0 > 0).count(), 1);
         assert!(count(&terrain, &BASIN).as_slice().iter().all(|n| *n >= 1));
@@ -247,7 +252,8 @@ mod tests {
     #[test]
     fn runoff_runs_and_fills_what_lies_low() {
         let mut terrain = valley();
-        // A year's metre on the 0.5 km² of the valley; the pit of one cell, 20 m deep to its rim, and what stood elsewhere.
+        // One metre per year on the 0.5 km² of the valley; a pit of one cell, 20 m deep to its rim; and the previous
+        // water.
         let model = DrainageLayers { runoff: 1.0, ..DrainageLayers::default() };
         terrain.insert(&POOL, Cells::Height(Field::new([5, 10], Height::saturating(0.5)))).unwrap();
         let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
@@ -273,7 +279,7 @@ mod tests {
 
     #[test]
     fn every_routing_carries_all_water_to_the_mouth() {
-        // Its eastern end is lowest, and the only way out.
+        // The eastern end is the lowest place, and the only outlet.
         for routing in [Routing::D8, Routing::Infinity, Routing::Multiple] {
             let mut terrain = valley();
             let model = DrainageLayers { routing, ..DrainageLayers::default() };

@@ -5,7 +5,7 @@ use crate::process::base::{AMOUNT, STEP_CELLS, add_to_ground, band_count, band_r
 use thalweg_core::terrain::{Cells, LayerSpec};
 use thalweg_core::{Error, Grid, Result, Terrain, params};
 
-/// The layer that is laid: metres, from a file or from an earlier stage.
+/// Layer of the elevations to apply, in metres, from a file or from an earlier stage.
 pub const ELEVATION: LayerSpec = LayerSpec::floats(
     "elevation",
     "m",
@@ -13,23 +13,23 @@ pub const ELEVATION: LayerSpec = LayerSpec::floats(
 );
 
 params! {
-    /// Lays the elevations of layer `elevation`, a real elevation model or any other map, on the ground.
+    /// Adds the elevations of the layer `elevation`, a real elevation model or any other map, to the ground.
     ///
-    /// z = offset + scale · elevation. Cells that are not a number leave the ground as it is.
+    /// z = offset + scale · elevation. Cells that are not a number (NaN) leave the ground unchanged.
     ///
     /// Source: none needed.
     ///
-    /// Needs `elevation`, of the grid's size (whoever runs the model loads and resamples it); heeds `amount`; changes the
-    /// ground alone and leaves the layer. Reads each cell where it lies: windows agree bit for bit.
-    /// `multiply` takes offset + scale · elevation itself as a factor, held in 0..1.
+    /// Layers: it needs `elevation` of the grid's size (the caller loads and resamples it), uses `amount`, changes only
+    /// the ground, and keeps the layer. Each cell is read in place: windows agree bit for bit. The blend `multiply`
+    /// uses offset + scale · elevation itself as the factor, clamped to 0..1.
     ///
-    /// Breaks: elevations in f32 are exact to 0.06 mm at 1 000 m.
+    /// Limits: elevations in f32 are exact to 0.06 mm at 1 000 m.
     pub struct Elevation {
-        /// Factor on the elevations: exaggerates relief.
+        /// Factor on the elevations: values above 1 exaggerate relief.
         scale: f64 = 1.0, within -1000.0..=1000.0, unit "1", scales Relief, source "ours";
-        /// Added to the scaled elevations.
+        /// Elevation added to the scaled elevations.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
@@ -79,7 +79,7 @@ impl Stepper for Laying {
             Some(_) => {}
         }
         let rows = band_rows(&terrain.grid, STEP_CELLS, tick.step);
-        // Out of the terrain while the ground is written.
+        // The layer is taken out of the terrain while the ground is written.
         let Some(layer) = terrain.layers.remove(ELEVATION.name) else { return Ok(MassBalance::default()) };
         let budget = match &layer.cells {
             Cells::Float(elevation) => add_to_ground(terrain, rows, model.blend, [0.0, 1.0], |i, out| {

@@ -1,4 +1,4 @@
-//! [`FaultFormation`]: ground broken again and again along straight lines.
+//! [`FaultFormation`]: ground displaced repeatedly along straight lines.
 
 use std::ops::Range;
 
@@ -9,32 +9,35 @@ use thalweg_core::{Grid, Point, params};
 use thalweg_noise::chunk::{CHUNK, Chunk, for_chunks};
 
 params! {
-    /// Breaks the ground along straight lines through the world, each side going up or down by half a step.
+    /// Breaks the ground along straight lines through the world, each side moving up or down by half a step.
     ///
     /// Fault k = 0 … count − 1 runs at a random angle through a random point of the extent and adds
-    /// step·(1 − decay·k/(count − 1))·(s(½ + d/width) − ½), d the distance in metres from the line (below 0 on one side)
-    /// and s(t) = t²(3 − 2t) held in 0..1; width 0 is a sheer step. The sum has a standard deviation near ½√(Σ step²).
+    /// step·(1 − decay·k/(count − 1))·(s(½ + d/width) − ½), where d is the distance in metres from the line (negative
+    /// on one side) and s(t) = t²(3 − 2t) with t clamped to 0..1; width 0 is a vertical step. The sum has a standard
+    /// deviation of about ½√(Σ step²).
     ///
     /// Source: Krten (1994, "Generating realistic terrain", Dr. Dobb's Journal 19(7)); Shankel (2000, "Fractal terrain
-    /// generation: fault formation", Game Programming Gems, ch. 4.17), who lets steps fall by iteration. We differ: both
-    /// sides move, so the mean stays; a smooth profile stands for their filter.
+    /// generation: fault formation", Game Programming Gems, ch. 4.17), where steps decrease with each iteration.
+    /// Deviations: both sides move, so the mean stays the same; a smooth profile replaces their filter.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent: windows and
-    /// resolutions agree. Time grows with count × cells. `multiply` takes ±√(Σ step²) as factors 0 to 1.
+    /// Layers: it needs none, uses `amount`, and changes only the ground. The result is a function of world metres for
+    /// one extent: windows and resolutions agree. Time grows with count × cells. The blend `multiply` maps values
+    /// within ±√(Σ step²) to factors from 0 to 1.
     ///
-    /// Breaks: few faults show as straight scarps; the same roughness everywhere; another extent is another world.
+    /// Limits: a small number of faults is visible as straight scarps; the roughness is the same everywhere; another
+    /// extent gives another world.
     pub struct FaultFormation {
         /// Number of faults: few leave scarps, many make hills.
         count: u32 = 800, within 1..=20000, unit "1", source "ours";
         /// Height of the first fault's scarp.
         step: f64 = 50.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Share by which the last scarp is lower than the first: 1 lets steps fall to nothing.
+        /// Share by which the last scarp is lower than the first: with 1, steps decrease to zero.
         decay: f64 = 0.95, within 0.0..=1.0, unit "1", source "Shankel 2000";
-        /// Breadth of a scarp; 0 is sheer, much is smooth hills.
+        /// Width of a scarp: 0 is vertical, large values give smooth hills.
         width: f64 = 700.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
-        /// Added to all.
+        /// Elevation added everywhere.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
@@ -43,7 +46,7 @@ impl Model for FaultFormation {
     fn about(&self) -> About {
         About {
             name: "fault_formation",
-            summary: "Ground broken again and again along straight lines, each step lower than the one before.",
+            summary: "Breaks the terrain repeatedly along straight lines, each step lower than the one before.",
             source: "Shankel 2000, Fractal terrain generation: fault formation",
             family: Family::Base,
             uses: &[AMOUNT],
@@ -79,11 +82,12 @@ impl Base for FaultFormation {
 }
 
 impl FaultFormation {
-    /// Height of the scarp of fault `k`.
+    /// Returns the scarp height of fault `k` in metres.
     fn height(&self, k: u32) -> f64 {
         self.step * (1.0 - self.decay * f64::from(k) / f64::from((self.count - 1).max(1)))
     }
 
+    /// Returns fault `k`, with a random direction through a random point.
     fn fault(&self, k: u32, key: Key, grid: &Grid) -> Fault {
         let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.unit());
         let [u, v] = key.and(1).pair();
@@ -92,7 +96,8 @@ impl FaultFormation {
     }
 }
 
-/// A line with its unit normal (x, y), its distance from the origin along it, and the scarp's height, all in metres.
+/// A line given by its unit normal (x, y) and its distance from the origin along it, with the height of the scarp; all
+/// in metres.
 struct Fault {
     normal: [f64; 2],
     through: f64,
@@ -100,13 +105,13 @@ struct Fault {
 }
 
 impl Fault {
-    /// Adds this fault to a chunk of samples, the first at `anchor`.
+    /// Adds this fault to a chunk of samples, the first of which is at `anchor`.
     fn lay(&self, Point { x, y }: Point, cell: f64, width: f64, chunk: &mut Chunk) {
         let start = self.normal[0] * x + (self.normal[1] * y - self.through);
         let slope = self.normal[0] * cell;
         let end = start + (CHUNK - 1) as f64 * slope;
         let half = (0.5 * self.height) as f32;
-        // Most chunks lie on one side as a whole.
+        // Fast path: most chunks are entirely on one side.
         let aside = |sign: f64| sign * start > 0.5 * width && sign * end > 0.5 * width;
         if aside(1.0) || aside(-1.0) {
             let level = if start > 0.0 { half } else { -half };
@@ -120,7 +125,7 @@ impl Fault {
     }
 }
 
-/// From 0 on the far side to 1 on the near one.
+/// Returns the profile of a scarp: 0 on the low side to 1 on the high side (smoothstep).
 fn profile(distance: f64, width: f64) -> f64 {
     if width == 0.0 {
         return if distance > 0.0 { 1.0 } else { 0.0 };
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn chunks_aside_hold_what_the_profile_says() {
-        // A fault computed sample by sample, in the same order of adding: the same bits.
+        // Adds each fault sample by sample in the same order, which gives the same bits.
         let model = FaultFormation { count: 40, width: 130.0, ..Default::default() };
         let grid = square(260, 5200.0);
         let key = Key::new(2, "faults");
@@ -188,8 +193,8 @@ mod tests {
     fn windows_and_resolutions_agree() {
         let model = FaultFormation { count: 60, width: 1200.0, ..Default::default() };
         assert_windows_agree(&model, &Grid::new([40, 300], 50.0).unwrap());
-        // Cells are samples of scarps 1200 m broad; a mean over 60 m instead moves them by the curvature, (60/1200)²/4 of a
-        // step: under 0.1 % of it.
+        // Cells are samples of scarps 1200 m wide. A mean over 60 m differs by the curvature, (60/1200)²/4 of a step:
+        // less than 0.1 % of it.
         let [coarse, fine] = [256, 512].map(|n| metres(&model, &square(n, 15_360.0), 8));
         assert!(relative_difference(&coarse, &coarsen(&fine, 2)) < 1e-3);
         assert!(moments(coarse.as_slice())[1] > 10.0);

@@ -1,4 +1,4 @@
-//! [`FourierSynthesis`]: periodic ground from a spectrum that falls by a power of the frequency.
+//! [`FourierSynthesis`]: periodic ground from a spectrum that follows a power law of frequency.
 
 use rayon::prelude::*;
 
@@ -9,48 +9,53 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Field, Grid, Result, Terrain, choice, params};
 
 choice! {
-    /// How the size of a wave follows the law.
+    /// How the amplitudes of waves follow the power law.
     pub enum Spectrum {
-        /// Complex normal, as of white noise: the law holds on average.
+        /// Complex normal numbers, as in white noise: the law holds on average.
         Normal = "normal",
-        /// Exactly the law; only phases are random.
+        /// Exactly the law; only the phases are random.
         Exact = "exact",
     }
 }
 
 params! {
-    /// Lays a sum of waves on the ground, one of each frequency that fits into the world, smaller the shorter they are.
+    /// Adds a sum of waves to the ground, one for each frequency that fits into the world, with smaller amplitudes for
+    /// shorter waves.
     ///
-    /// z(x, y) = offset + Σₖ Aₖ·exp(2πi(kₓ·x/W + k_y·y/H)) over all whole kₓ, k_y but (0, 0) under half a wave a cell, W and
-    /// H the extent; |Aₖ| ∝ |f|^−β with f = (kₓ/W, k_y/H) in waves per metre, phases random, A₋ₖ the conjugate of Aₖ, so
-    /// that z is real. Power falls as |f|^−2β; β = 2 looks like hills, less is rougher.
-    /// `amplitude` is the standard deviation of all waves that fit up to 128 times into the longer side.
+    /// z(x, y) = offset + Σₖ Aₖ·exp(2πi(kₓ·x/W + k_y·y/H)) over all integers kₓ, k_y except (0, 0) with fewer than half
+    /// a wave per cell, where W and H are the extent; |Aₖ| ∝ |f|^−β with f = (kₓ/W, k_y/H) in waves per metre. Phases
+    /// are random, and A₋ₖ is the conjugate of Aₖ, so that z is real. Power falls as |f|^−2β; β = 2 looks like hills,
+    /// lower values are rougher. `amplitude` is the standard deviation of all waves that fit up to 128 times into the
+    /// longer side.
     ///
-    /// Source: Voss (1985, "Random fractal forgeries", doi:10.1007/978-3-642-84574-1_34); Saupe (in Peitgen & Saupe, The
-    /// Science of Fractal Images, 1988, ch. 2). We differ: waves are keyed by their wave numbers rather than by a field of
-    /// white noise, frequencies count from both ends, and sides need not be equal.
+    /// Source: Voss (1985, "Random fractal forgeries", doi:10.1007/978-3-642-84574-1_34); Saupe (in Peitgen & Saupe,
+    /// The Science of Fractal Images, 1988, ch. 2). Deviations: waves are keyed by their wave numbers rather than by a
+    /// field of white noise, frequencies count from both ends, and sides need not be equal.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent: windows agree
-    /// bit for bit, a finer grid only adds waves. Periodic: the world tiles with itself. Computed as a whole, in one
-    /// step, with 12 bytes a cell. `multiply` takes three standard deviations about the offset as factors 0 to 1.
+    /// Layers: it needs none, uses `amount`, and changes only the ground. The result is a function of world metres for
+    /// one extent: windows agree bit for bit, and a finer grid only adds waves. It is periodic: the world tiles with
+    /// itself. It is computed as a whole, in one step, with 12 bytes per cell. The blend `multiply` maps three standard
+    /// deviations around the offset to factors from 0 to 1.
     ///
-    /// Breaks: opposite edges match, which an island does not want; one roughness everywhere; another extent is another
-    /// world; its one step takes half a second for 4096² cells on one core, and grows with the world.
+    /// Limits: opposite edges match, which does not suit an island; the roughness is the same everywhere; another
+    /// extent gives another world; its one step takes half a second for 4096² cells on one core, and grows with the
+    /// world.
     pub struct FourierSynthesis {
-        /// How fast waves shrink with frequency: 1.25 rough, 2 hills, 3 swells.
+        /// Rate at which amplitudes fall with frequency: 1.25 gives rough ground, 2 hills, 3 gentle swells.
         beta: f64 = 2.0, within 0.0..=6.0, unit "1", source "Pineau 2018: 1.25 to 3";
         /// Standard deviation of the elevation.
         amplitude: f64 = 350.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Whether sizes of waves scatter around the law.
+        /// How the amplitudes of waves follow the power law.
         spectrum: Spectrum = Spectrum::Normal, within .., unit "1", source "Pineau 2018: white noise";
-        /// Added to all: the mean elevation.
+        /// Elevation added everywhere: the mean elevation.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
 
-/// Waves in the longer side up to which `amplitude` counts. Fixed, so that a finer grid changes no wave.
+/// Number of waves along the longer side up to which waves count for the standard deviation `amplitude`. Fixed, so that
+/// a finer grid changes no wave.
 const COUNTED: f64 = 128.0;
 
 impl Model for FourierSynthesis {
@@ -93,9 +98,9 @@ impl Stepper for Synthesis {
 }
 
 impl FourierSynthesis {
-    /// Elevation in metres of the window's cells.
+    /// Returns the elevation in metres of the window's cells.
     fn surface(&self, grid: &Grid, key: Key) -> Field<f32> {
-        // Where a looped world's window begins with another cell than the world, it is the world rolled.
+        // A looped world whose window begins at another cell is the same world, cyclically shifted.
         if grid.topology().is_looped() && grid.origin != Cell::new(0, 0) && grid.size == grid.world {
             let whole = self.surface(&Grid { origin: Cell::new(0, 0), ..grid.clone() }, key);
             return Field::generate(grid.size, |i, j| {
@@ -108,8 +113,8 @@ impl FourierSynthesis {
         let fft = Fourier::inverse(cols);
         let offset = self.offset;
         let mut values = Field::new(grid.size, 0.0f32);
-        // Two rows, both real, are one complex transform: the first is its real part, the second its imaginary one.
-        // Rows are paired by their number in the world, so a window that begins at an odd row pairs them likewise.
+        // Two real rows share one complex transform: the first is its real part, the second its imaginary part. Rows
+        // are paired by their number in the world, so a window that begins at an odd row pairs them in the same way.
         let origin = [0, 1].map(|axis| grid.origin[axis] - grid.first[axis]);
         let odd = origin[0].rem_euclid(2) as usize;
         let width = grid.cols();
@@ -133,7 +138,8 @@ impl FourierSynthesis {
         values
     }
 
-    /// For each kₓ from 0 to under half the columns, a run of the world's rows: the wave's amplitude there.
+    /// Returns the amplitudes of the waves kₓ, from 0 to below half the columns, in each of the world's rows: one run
+    /// of all rows for each kₓ.
     fn columns(&self, grid: &Grid, key: Key) -> Vec<Wave> {
         let [rows, cols] = grid.world;
         let fft = Fourier::inverse(rows);
@@ -142,7 +148,7 @@ impl FourierSynthesis {
         columns.par_chunks_mut(rows).enumerate().for_each_init(
             || vec![Wave::default(); fft.scratch()],
             |scratch, (kx, column)| {
-                // Under half a wave a cell, so that no wave stands for two.
+                // Only frequencies below half a wave per cell, so that no wave has an alias.
                 for ky in 0..rows.div_ceil(2) {
                     let weight = size * self.law(grid, ky as f64, kx as f64);
                     column[ky] = self.wave(grid, key, [ky as i64, kx as i64], weight);
@@ -156,9 +162,10 @@ impl FourierSynthesis {
         columns
     }
 
-    /// The amplitude of wave (k_y, kₓ), kₓ ≥ 0, as seen from the middle of the world's first cell.
+    /// Returns the amplitude of wave (k_y, kₓ), kₓ ≥ 0, with its phase relative to the centre of the world's first
+    /// cell.
     fn wave(&self, grid: &Grid, key: Key, [ky, kx]: [i64; 2], weight: f64) -> Wave {
-        // Of the two that make each other's conjugate one is drawn.
+        // Of two waves that are complex conjugates only one is drawn.
         let mirrored = kx == 0 && ky < 0;
         let drawn = key.cell(if mirrored { [-ky, kx] } else { [ky, kx] });
         let size = match self.spectrum {
@@ -171,7 +178,7 @@ impl FourierSynthesis {
         Wave::new(size * cos, size * sin)
     }
 
-    /// |f|^−β, with f in waves in the longer side; 0 at f = 0.
+    /// Returns |f|^−β, with f in waves along the longer side; 0 at f = 0.
     fn law(&self, grid: &Grid, ky: f64, kx: f64) -> f64 {
         let longer = grid.world[0].max(grid.world[1]) as f64;
         let [fy, fx] = [ky * longer / grid.world[0] as f64, kx * longer / grid.world[1] as f64];
@@ -179,7 +186,8 @@ impl FourierSynthesis {
         if square > 0.0 { libm::pow(square, -0.5 * self.beta) } else { 0.0 }
     }
 
-    /// The amplitude at |f| = 1 that gives the counted waves the wanted standard deviation.
+    /// Returns the amplitude at |f| = 1 for which the counted waves (see [`COUNTED`]) have the requested standard
+    /// deviation.
     fn size(&self, grid: &Grid) -> f64 {
         let longer = grid.world[0].max(grid.world[1]) as f64;
         let [most_y, most_x] = grid.world.map(|side| (COUNTED * side as f64 / longer) as u32);
@@ -189,7 +197,7 @@ impl FourierSynthesis {
                 let [y, x] = [ky, kx].map(|k| f64::from(k) * longer);
                 let square = (y / grid.world[0] as f64).powi(2) + (x / grid.world[1] as f64).powi(2);
                 if square <= COUNTED * COUNTED {
-                    // Both signs of each number that is not 0.
+                    // Counts both signs of each number other than 0.
                     let twins = f64::from((1 + u32::from(ky > 0)) * (1 + u32::from(kx > 0)));
                     sum += twins * self.law(grid, ky.into(), kx.into()).powi(2);
                 }
@@ -199,14 +207,14 @@ impl FourierSynthesis {
     }
 }
 
-/// The spectrum of rows `upper` and `upper + 1`, the second times i, both signs of kₓ.
+/// Builds the spectrum of row `upper` plus i times that of row `upper + 1`, for both signs of kₓ.
 fn pair_line(columns: &[Wave], [rows, cols]: [usize; 2], upper: usize, line: &mut [Wave]) {
     let lower = (upper + 1).min(rows - 1);
     line.fill(Wave::default());
     for (kx, column) in columns.chunks_exact(rows).enumerate() {
         let [a, b] = [column[upper], column[lower]];
         if kx == 0 {
-            // Real but for rounding.
+            // Real except for rounding.
             line[0] = Wave::new(a.re, b.re);
         } else {
             line[kx] = a + b.times_i();
@@ -220,7 +228,8 @@ mod tests {
     use super::*;
     use crate::process::base::testing::{assert_windows_agree, coarsen, moments, relative_difference, run, square};
 
-    /// Sizes of all waves in the surface, found by transforming it back: [k_y, kₓ] with both signs, and the value.
+    /// Returns the sizes of all waves in the surface, by transforming it back: [k_y, kₓ] with both signs, and the
+    /// value.
     fn analysed(surface: &Field<f32>) -> Vec<([f64; 2], f64)> {
         let [rows, cols] = surface.size();
         let mut lines: Vec<Wave> = surface.as_slice().iter().map(|z| Wave::new(f64::from(*z), 0.0)).collect();
@@ -242,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_wave_has_the_size_that_the_law_says() {
-        // f32 metres of values up to 2000 are rounded by up to 6·10⁻⁵: white noise under 6·10⁻⁵/√(cells) = 10⁻⁶ a wave.
+        // Values up to 2000 m in `f32` are rounded by up to 6·10⁻⁵: white noise below 6·10⁻⁵/√(cells) = 10⁻⁶ per wave.
         let model = FourierSynthesis { spectrum: Spectrum::Exact, beta: 1.75, offset: 0.0, ..Default::default() };
         for size in [[48, 64], [45, 75], [64, 33]] {
             let grid = Grid::new(size, 20.0).unwrap();
@@ -260,8 +269,9 @@ mod tests {
 
     #[test]
     fn normal_waves_follow_the_law_on_average() {
-        // Log-log slope of the amplitude over ~8000 independent waves, whose logarithms scatter by 0.64 about the law over
-        // ln f of deviation 0.5: standard error 0.64/(0.5·√8000) = 0.014; four of those.
+        // Log-log slope of the amplitude over about 8000 independent waves. Their logarithms scatter by 0.64 about the
+        // law, over ln f with a standard deviation of 0.5: standard error 0.64/(0.5·√8000) = 0.014. The tolerance is
+        // four of those.
         let model = FourierSynthesis { beta: 1.6, ..Default::default() };
         let waves = analysed(&model.surface(&square(128, 3840.0), Key::new(4, "f")));
         let points: Vec<[f64; 2]> = waves
@@ -278,7 +288,8 @@ mod tests {
 
     #[test]
     fn amplitude_is_the_standard_deviation() {
-        // At β = 2 the waves over 128 hold under 10⁻⁴ of the variance: 256 cells have nearly the counted waves.
+        // At β = 2 the waves above 128 have less than 10⁻⁴ of the variance, so the waves on 256 cells are nearly the
+        // counted ones.
         let model =
             FourierSynthesis { spectrum: Spectrum::Exact, amplitude: 100.0, offset: 40.0, ..Default::default() };
         let surface = model.surface(&square(256, 7680.0), Key::new(2, "f"));
@@ -295,8 +306,8 @@ mod tests {
             let same = fine.iter().find(|(other, _)| other == k).unwrap().1;
             assert!((size - same).abs() < 2e-6); // as above
         }
-        // In place too, phases included: block means differ by the waves added (amplitude 1/32² of the first: under 1 %)
-        // and by what the mean of a cell takes from short waves.
+        // The same in place, including phases: block means differ by the waves added (amplitude 1/32² of the first:
+        // less than 1 %) and by the attenuation of short waves by the mean over a cell.
         let [coarse, fine] = [256, 512].map(|n| run(&model, &square(n, 3840.0), 6).ground.map(|h| h.metres()));
         let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
         assert!(difference < 0.01, "{difference}");

@@ -9,54 +9,63 @@ use thalweg_core::{Grid, params};
 use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
 
 params! {
-    /// Lays a sum of octaves of gradient noise on the ground: rolling hills (fBm), rounded hills (billow) or ridges.
+    /// Adds a sum of octaves of gradient noise to the ground: rolling hills (fBm), rounded hills (billow) or ridges.
     ///
-    /// With n the noise of octave o at the point p (in metres), wavelength L·l^−o, weight g^o, three standard
-    /// deviations brought to 1:
-    /// fbm: z = offset + amplitude · Σ gᵒ·nₒ / √Σ g²ᵒ, standard deviation amplitude/3;
-    /// billow: z = offset + amplitude · Σ gᵒ·|nₒ| / Σ gᵒ, from 0 to amplitude;
-    /// ridged: sₒ = wₒ·(ridge_offset − |nₒ|)², wₒ₊₁ = sₒ·ridge_gain held in 0..1, w₀ = 1,
-    /// z = offset + amplitude · Σ gᵒ·sₒ / (ridge_offset² · Σ gᵒ), from 0 to amplitude.
-    /// Warp reads all this at p + warp·(n′, n″), two fBm of three octaves. Damping divides an octave by
-    /// 1 + damping·|Σ∇|², the slope of the octaves up to it in units of the first one's weight over wavelength.
+    /// With nₒ the noise of octave o at the point p (in metres), scaled so that three standard deviations are 1,
+    /// wavelength L·l^−o, weight g^o, and L, l and g the parameters `wavelength`, `lacunarity` and `gain`:
     ///
-    /// Source: Perlin (1985, doi:10.1145/325334.325247; 2002, doi:10.1145/566570.566636) for the noise; Musgrave, Kolb &
-    /// Mace (1989, doi:10.1145/74333.74337) and Musgrave (in Ebert et al., Texturing and Modeling, 2003, ch. 16) for the
-    /// sums; Quilez (2008, "Value noise derivatives") for damping. We differ: gradients fill a square, each octave is
-    /// turned by its own multiple of the golden angle and shifted, so that no lattice line shows; weights are normalised.
+    /// - fbm: z = offset + amplitude · Σ gᵒ·nₒ / √Σ g²ᵒ, with a standard deviation of amplitude/3;
+    /// - billow: z = offset + amplitude · Σ gᵒ·|nₒ| / Σ gᵒ, from 0 to amplitude above the offset;
+    /// - ridged: sₒ = wₒ·(ridge_offset − |nₒ|)², wₒ₊₁ = sₒ·ridge_gain clamped to 0..1, w₀ = 1,
+    ///   z = offset + amplitude · Σ gᵒ·sₒ / (ridge_offset² · Σ gᵒ), from 0 to amplitude above the offset.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres: windows agree bit for bit,
-    /// finer grids of one world add detail (an octave fades in from two to four cells a wave).
-    /// `multiply` takes fbm's ±amplitude, and 0 to amplitude of the others, as factors 0 to 1.
+    /// With `warp`, all this is evaluated at p + warp·(n′, n″), where n′ and n″ are fBm of three octaves. Damping
+    /// divides an octave by 1 + damping·|Σ∇|², where Σ∇ is the slope of the octaves up to it, in units of the first
+    /// one's weight over wavelength.
     ///
-    /// Breaks: noise has no drainage, every hollow is a pit; it repeats after 2³² waves; strong warp folds the ground,
-    /// and squeezes waves below what the grid carries.
+    /// Source: Perlin (1985, doi:10.1145/325334.325247; 2002, doi:10.1145/566570.566636) for the noise; Musgrave, Kolb
+    /// & Mace (1989, doi:10.1145/74333.74337) and Musgrave (in Ebert et al., Texturing and Modeling, 2003, ch. 16) for
+    /// the sums; Quilez (2008, "Value noise derivatives") for damping. Deviations: gradients fill a square; each octave
+    /// is rotated by its own multiple of the golden angle and shifted, so that no lattice line is visible; weights are
+    /// normalised.
+    ///
+    /// Layers: it needs none, uses `amount`, and changes only the ground. The result is a function of world metres:
+    /// windows agree bit for bit, and finer grids of one world add detail (an octave fades in as its waves grow from
+    /// two to four cells long). The blend `multiply` maps ±amplitude for fbm, and 0 to amplitude for the others, to
+    /// factors from 0 to 1.
+    ///
+    /// Limits: noise has no drainage, and every hollow is a pit; it repeats after 2³² waves; strong warp folds the
+    /// ground, and compresses waves below the grid's resolution.
     pub struct GradientNoise {
         /// How octaves are shaped: rolling, rounded or ridged ground.
         kind: FractalKind = FractalKind::Fbm, within .., unit "1", source "Musgrave 2003";
-        /// Height of hills: three standard deviations of fbm, the whole range of the others; below 0 turned upside down.
+        /// Height of hills: three standard deviations for fbm, the whole range for the others; negative values turn the
+        /// ground upside down.
         amplitude: f64 = 1200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Distance from one great hill to the next.
+        /// Distance from one large hill to the next.
         wavelength: f64 = 9000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// Number of octaves: each adds finer hills, as far as the grid carries them.
+        /// Number of octaves: each one adds finer hills, as far as the grid can resolve them.
         octaves: u32 = 12, within 1..=24, unit "1", source "ours";
-        /// Share of the height that the next finer octave keeps (persistence): more is rougher.
+        /// Height of an octave relative to the next coarser one (persistence): higher values are rougher.
         gain: f64 = 0.47, within 0.0..=1.0, unit "1", source "Musgrave 2003, 2^-H";
-        /// Factor by which hills shrink from one octave to the next.
+        /// Factor by which hills become smaller from one octave to the next.
         lacunarity: f64 = 2.0, within 1.1..=8.0, unit "1", source "Musgrave 2003";
-        /// Ridged: size of the noise, about 0 to 1, at which ground is lowest; lower makes narrow ridges with second crests between.
+        /// For ridged: the size of the noise, about 0 to 1, at which the ground is lowest; lower values make narrow
+        /// ridges with secondary crests between.
         ridge_offset: f64 = 1.0, within 0.1..=4.0, unit "1", source "Musgrave 2003";
-        /// Ridged: factor by which the height of an octave lets in the next one; low leaves valleys and flanks smooth.
+        /// For ridged: how strongly the height of an octave admits the next one; low values leave valleys and flanks
+        /// smooth.
         ridge_gain: f64 = 2.0, within 0.0..=100.0, unit "1", source "Musgrave 2003";
-        /// How much steep slopes lose of finer octaves: erosion-like smooth flanks.
+        /// How much finer octaves are reduced on steep slopes: smooth flanks, as if eroded.
         damping: f64 = 0.1, within 0.0..=1000.0, unit "1", source "Quilez 2008 (his is 1)";
-        /// How far points are carried aside: bends ridges and hills (three standard deviations; at most 262144 cells).
+        /// Displacement of points by domain warp, which curves ridges and hills (three standard deviations; at most
+        /// 262144 cells).
         warp: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// Distance over which the warp turns.
+        /// Wavelength of the domain warp.
         warp_wavelength: f64 = 8000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// Added to all: the mean elevation of fbm, the floor of the others.
+        /// Elevation added everywhere: the mean elevation of fbm, the lowest elevation of the others.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the values are combined with the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
@@ -75,10 +84,10 @@ impl Model for GradientNoise {
     }
 
     fn local(&self, local: &mut Local) -> Option<&'static str> {
-        // Others shape ground that is there already.
+        // Other blend modes shape ground that is already there.
         (self.blend == Blend::Add).then(|| {
-            // Its own octaves, laid raw on land that rivers have worn, make it too rough: two levels of `hills` come out 9.9° steep in the
-            // median, where a global build is 7.5°.
+            // The model's own octaves are too rough on land that rivers have eroded: with them two levels of `hills`
+            // have a median slope of 9.9°, where a global build has 7.5°.
             local.rules.roughness = (0.4 * self.gain).min(1.0) as f32;
             "further octaves, as high as the ground is steep"
         })
@@ -127,8 +136,8 @@ mod tests {
 
     #[test]
     fn fbm_has_the_stated_deviation() {
-        // Waves of 600 m over 15 km: some 600 independent squares for the first octave, which has 3/4 of the variance;
-        // the deviation is known to 1/√1200 = 3 %; four of those.
+        // Waves of 600 m over 15 km: about 600 independent squares for the first octave, which has 3/4 of the
+        // variance. The standard deviation is known to 1/√1200 = 3 %; the tolerance is four of those.
         let model = GradientNoise {
             amplitude: 300.0,
             wavelength: 600.0,
@@ -140,7 +149,8 @@ mod tests {
         };
         let ground = metres(&model, &square(512, 15_360.0), 3);
         let [mean, deviation] = moments(ground.as_slice());
-        // Standard error of the mean: 100 m/√600 = 4 m, less as gradient noise has next to no power at long waves.
+        // Standard error of the mean: 100 m/√600 = 4 m, and less since gradient noise has almost no power in long
+        // waves.
         assert!((mean - 70.0).abs() < 12.0, "{mean}");
         assert!((deviation / 100.0 - 1.0).abs() < 0.12, "{deviation}");
     }
@@ -165,8 +175,8 @@ mod tests {
 
     #[test]
     fn finer_grids_of_one_world_only_add_detail() {
-        // Of what 30 m cells carry and 60 m cells do not, waves of 60 to 240 m, block means over 60 m keep a part; weights
-        // there are under 0.47⁵ of the first octave's: 2.3 % in all for fbm, more where ridges make edges.
+        // Waves of 60 to 240 m are on 30 m cells and not on 60 m cells; block means over 60 m keep a part of them.
+        // Their weights are below 0.47⁵ of the first octave's: 2.3 % in all for fbm, more where ridges make edges.
         for (kind, most) in [(FractalKind::Fbm, 0.02), (FractalKind::Billow, 0.03), (FractalKind::Ridged, 0.05)] {
             let model = GradientNoise { kind, ..Default::default() };
             let [coarse, fine] = [256, 512].map(|n| metres(&model, &square(n, 15_360.0), 9));

@@ -1,4 +1,4 @@
-//! Slopes by themselves, without water: see [`Hillslope`].
+//! Hillslope processes without water: see [`Hillslope`].
 
 use rayon::prelude::*;
 
@@ -11,49 +11,54 @@ use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
 
 params! {
-    /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.
+    /// Cuts slopes down to the steepest stable one, equally in all directions, and lets soil creep: even flanks and
+    /// round crests.
     ///
-    /// First the ground is lowered to the largest surface nowhere above it with |∇z| ≤ tan(angle)·slope_limit·e^(jitter·n): n is
-    /// noise of deviation 1, half of its variance from cell to cell, half over `jitter_wavelength` and its fractions. The
-    /// eikonal equation is solved by Godunov's scheme and sweeps. Then the ground creeps: ∂z/∂t = diffusion·∇²z over `years`, in
-    /// explicit passes of diffusion·t/dx² ≤ 0.2; each flow is rounded down to the unit. Creep takes loose ground first, then
-    /// bedrock · (1 − hardness), and what it moves is loose from then on.
+    /// First the ground is lowered to the highest surface that is nowhere above it and has
+    /// |∇z| ≤ tan(angle)·slope_limit·e^(jitter·n), where n is noise of standard deviation 1: half of its variance is
+    /// independent from cell to cell, half is fractal noise of `jitter_wavelength` and shorter waves. The eikonal
+    /// equation is solved by Godunov's scheme and sweeps. Then the soil creeps: ∂z/∂t = diffusion·∇²z over `years`, in
+    /// explicit passes of diffusion·t/dx² ≤ 0.2; each flow is rounded down to the unit. Creep takes sediment first,
+    /// then bedrock · (1 − hardness), and what it moves is sediment from then on.
     ///
-    /// Source: creep Culling (1960, doi:10.1086/626663); sweeps Zhao (2005, doi:10.1090/S0025-5718-04-01678-3), which we
-    /// restrict to cells beside which something changes. That slopes cannot pass a threshold, and that rivers at their foot
-    /// carry off what falls: Burbank et al. (1996, doi:10.1038/379505a0). We differ: the threshold is enforced at once, not by
-    /// a flux that grows without bound towards it.
+    /// Source: creep Culling (1960, doi:10.1086/626663); sweeps Zhao (2005, doi:10.1090/S0025-5718-04-01678-3),
+    /// restricted here to cells next to which something changes. For the observation that slopes cannot exceed a
+    /// threshold, and that rivers at their foot carry off what falls: Burbank et al. (1996, doi:10.1038/379505a0).
+    /// Deviations: the threshold is enforced at once, not by a flux that grows without bound towards it.
     ///
-    /// It needs nothing, heeds `slope_limit`, `hardness` (creep alone), `protect` and `loose`, and leaves the ground and `loose`.
-    /// What the limit cuts is carried off by rivers that are not part of this model: exported, or, where no edge is open and
-    /// no data is missing, laid level on the lowest ground. Open edges keep their height while soil creeps, as at base level: what
-    /// reaches them is exported, what they give is added. Closed edges and missing data are walls; the sea changes nothing.
+    /// Layers: it needs none, uses `slope_limit`, `hardness` (creep only), `protect` and `loose`, and writes the ground
+    /// and `loose`. The material that the limit removes is carried off by rivers that are not part of this model: it is
+    /// exported or, where no edge is open and no data is missing, deposited level on the lowest ground. Open edges keep
+    /// their height while soil creeps, as base level: what reaches them is exported, and what they give is added.
+    /// Closed edges and missing data are walls; the sea has no effect.
     ///
-    /// It breaks where a fall should pile up below: `thermal` does that. Falls under 1/65 536 m over the share of a pass do not
-    /// creep. Creep blurs the picture when √(2·diffusion·years) passes some cells, and takes time with its square.
+    /// Limits: failed material does not pile up below; `thermal` does that. Height differences below 1/65 536 m divided
+    /// by the share of a pass do not creep. Creep blurs the landscape when √(2·diffusion·years) exceeds several cells,
+    /// and takes time with its square.
     pub struct Hillslope {
-        /// Years of creep.
+        /// Duration of the creep.
         years: f64 = 20_000.0, within 0.0..=1e7, unit "a", scales Age, source "ours";
-        /// How fast soil creeps: rounds crests, fills hollows.
+        /// Rate of soil creep, which rounds crests and fills hollows.
         diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", scales Creep,
             source "Fernandes & Dietrich 1997: 0.001 to 0.02";
-        /// Steepest slope that stands; 90 leaves slopes as steep as they are.
+        /// Steepest stable slope; 90 leaves slopes as steep as they are.
         angle: f64 = 35.0, within 0.0..=90.0, unit "°", scales Slope, source "Burbank 1996: 30 to 37";
-        /// How uneven the steepest slope is: standard deviation of its logarithm. At 0 flanks are smooth as cones.
+        /// Unevenness of the steepest slope: the standard deviation of its logarithm. With 0, flanks are as smooth as
+        /// cones.
         jitter: f64 = 0.08, within 0.0..=1.0, unit "1", source "ours";
-        /// Distance from one strong flank to the next.
+        /// Distance from one steep flank to the next.
         jitter_wavelength: f64 = 1000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
     }
 }
 
-/// The most that a run may spread, diffusion·years/dx²: some 450 cells.
+/// Maximum of diffusion·years/dx² in a run: material then spreads by about 450 cells, the standard deviation √(2·10⁵).
 const MOST_SPREAD: f64 = 1e5;
 
-/// Passes of creep in a step.
+/// Number of diffusion passes in a step.
 const STEP_PASSES: f64 = 8.0;
 
 impl Hillslope {
-    /// diffusion·years/dx².
+    /// Returns diffusion·years/dx², the dimensionless amount of diffusion of a run.
     fn spread(&self, grid: &Grid) -> f64 {
         self.diffusion * self.years / grid.cell_area()
     }
@@ -63,7 +68,7 @@ impl Model for Hillslope {
     fn about(&self) -> About {
         About {
             name: "hillslope",
-            summary: "Slopes no steeper than they stand, alike in all directions, and creeping soil: even flanks, round crests.",
+            summary: "Limits slopes equally in all directions and lets soil creep: even flanks, round crests.",
             source: "Culling (1960), Analytical theory of erosion; Zhao (2005), A fast sweeping method for eikonal equations",
             family: Family::Erosion,
             uses: &[SLOPE_LIMIT, HARDNESS, PROTECT],
@@ -95,13 +100,13 @@ impl Model for Hillslope {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Ground before the cut, the limit, a mask; less while soil creeps.
+        // The ground before the cut, the slope limit, and a mask; less during diffusion.
         (4 + 4 + 1) * grid.len() as u64
     }
 
     fn local(&self, local: &mut Local) -> Option<&'static str> {
         local.hold(self.angle);
-        // How far it spreads, in cells of the global level.
+        // Diffusion length in cells of the global level.
         let spread = (self.diffusion * self.years).sqrt() / local.cell;
         local.rules.creep = local.rules.creep.max(spread.min(1.0) as f32);
         Some("the steepest slope, creep")
@@ -123,9 +128,9 @@ impl Model for Hillslope {
 
 struct Slopes {
     model: Hillslope,
-    /// Of one step.
+    /// Dimensionless amount of diffusion of one step.
     spread: f64,
-    /// The cells of open edges.
+    /// Cells at open edges, which keep their height as base level.
     held: Option<Field<bool>>,
 }
 
@@ -142,7 +147,7 @@ impl Stepper for Slopes {
 }
 
 impl Slopes {
-    /// Cuts what is too steep; the units removed.
+    /// Cuts slopes that are too steep. Returns the units removed.
     fn cut(&self, terrain: &mut Terrain, tick: Tick) -> Result<i64> {
         let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
         let Hillslope { angle, jitter, jitter_wavelength, .. } = self.model;
@@ -166,7 +171,7 @@ impl Slopes {
         book_cut(&before, ground, loose, Guards { protect: factors(layers, &PROTECT), hardness: None })
     }
 
-    /// Lets soil creep for a step's share of the years.
+    /// Applies hillslope diffusion for a step's share of the years.
     fn creep(&self, terrain: &mut Terrain) -> Result<MassBalance> {
         let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
@@ -176,7 +181,7 @@ impl Slopes {
             let share = protect.map(|protect| protect.map(|part| 1.0 - share_of(*part)));
             return diffuse(ground, Some(loose), bounds, share.as_ref(), self.spread);
         };
-        // What bedrock gives depends on how much loose ground there is, which changes from pass to pass.
+        // The contribution of bedrock depends on the thickness of sediment, which changes from pass to pass.
         let passes = passes(self.spread);
         let spread = self.spread / f64::from(passes);
         let mut budget = MassBalance::default();
@@ -193,7 +198,7 @@ impl Slopes {
     }
 }
 
-/// How far cell (i, j) stands over its lower neighbours together, in units.
+/// Returns the sum of the height differences from cell (i, j) to its lower neighbours, in units.
 fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
     let topology = Topology { size: ground.size(), looped: bounds.looped };
     let down = |by: [isize; 2]| match topology.cell([i, j], by) {
@@ -234,7 +239,7 @@ mod tests {
         let mut cliff = terrain([3, 40], Edge::Open, |_, j| if j < 20.0 { 0.0 } else { 90.0 });
         let mut soft = cliff.clone();
         let cut = run(&model, &mut cliff);
-        // 10 m a cell at 45°: heights 10, 20 … 80 above the foot, then the top.
+        // 10 m per cell at 45°: heights of 10, 20 … 80 m above the foot, then the top.
         for j in 20..40 {
             assert!((cliff.ground[(1, j)].metres() - (10.0 * (j as f64 - 19.0)).min(90.0)).abs() < 40.0 / UNITS);
         }
@@ -258,7 +263,7 @@ mod tests {
         let loose = rock.loose.as_ref().unwrap();
         assert!(loose[(1, 9)].metres() > 0.4 && loose[(1, 10)].metres() < 0.2, "its soil goes down the step");
         for (k, before) in before.as_slice().iter().enumerate() {
-            // A share is rounded to f32, so a pass may take a unit too much.
+            // A share is rounded to `f32`, so a pass may remove one unit too many.
             let bedrock = rock.ground[k].0 - loose[k].0;
             assert!((bedrock - before.0 + 16_384).abs() <= passes(2.0) as i32, "bedrock stands");
         }
@@ -266,7 +271,7 @@ mod tests {
 
     #[test]
     fn half_hard_rock_gives_half() {
-        // One short pass: the amount is linear in what may be given.
+        // One short pass: the amount is linear in the erodible share.
         let model = Hillslope { angle: 90.0, diffusion: 0.01, years: 1000.0, ..Hillslope::default() };
         let gone = |spec: &LayerSpec, factor: f32| {
             let mut slope = terrain([1, 2], Edge::Closed, |_, j| 5.0 * j);

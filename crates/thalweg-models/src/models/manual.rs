@@ -1,18 +1,18 @@
-//! [`Manual`]: a stage for what is done by hand.
+//! [`Manual`]: a stage for the user's edits.
 
 use crate::model::{About, Family, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick};
 use thalweg_core::{Grid, Result, Terrain, params};
 
 params! {
-    /// Changes nothing of its own: the ground is changed by the strokes of its stage.
+    /// Changes nothing by itself: a stage for `strokes`, the user's edits of the terrain.
     ///
-    /// `strokes` may be given to any stage; this one is for those that are made when no other model is at work: before,
-    /// between or after the others. Its one step does nothing.
+    /// Any stage accepts `strokes`. This model is for strokes that are made while no other model runs: before, between
+    /// or after the other stages. Its single step does nothing.
     ///
     /// Source: none needed.
     ///
-    /// Needs nothing, and leaves what the strokes leave: ground, and the painted layers `hardness`, `rain` and `protect`, which
-    /// stay for the stages after. Breaks: never.
+    /// It needs no layers. The terrain after it is what its strokes make of it: they change the ground and the painted
+    /// layers `hardness`, `rain` and `protect`, which remain for the following stages. Limits: none.
     pub struct Manual {}
 }
 
@@ -20,7 +20,7 @@ impl Model for Manual {
     fn about(&self) -> About {
         About {
             name: "manual",
-            summary: "Nothing of its own: a stage for the strokes of a hand, which raise, lower, smooth and paint.",
+            summary: "Applies the user's strokes, which raise, lower, smooth and paint; it does nothing else.",
             source: "none",
             family: Family::Erosion,
             placed: false,

@@ -1,4 +1,5 @@
-//! The models and the one list of them. Each has a file or a folder; the two subdivided lattices share a file.
+//! The terrain models and the list of all of them. Each model has a file or a folder; the two subdivision models
+//! share a file.
 
 pub mod cellular_noise;
 pub mod climate;
@@ -33,10 +34,11 @@ use crate::model::{Model, Role};
 use thalweg_core::terrain::{LAYERS, LayerSpec};
 use thalweg_core::{Error, Result};
 
-/// Makes one model with default parameters.
+/// A function that creates one model with default parameters.
 type Make = fn() -> Box<dyn Model>;
 
-/// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
+/// All models of the library. To add one, write its file, its `mod` line above and its line here; the conformance
+/// tests then cover it.
 const MODELS: &[Make] = &[
     || Box::<gradient_noise::GradientNoise>::default(),
     || Box::<cellular_noise::CellularNoise>::default(),
@@ -69,22 +71,22 @@ const MODELS: &[Make] = &[
     || Box::<manual::Manual>::default(),
 ];
 
-/// Models by name: the library's, and a caller's own.
+/// A set of models that can be looked up by name: the library's and a caller's own.
 #[derive(Debug, Clone)]
 pub struct Models(Vec<Make>);
 
 impl Default for Models {
-    /// Those of the library.
+    /// Returns the models of the library.
     fn default() -> Self {
         Self(MODELS.to_vec())
     }
 }
 
 impl Models {
-    /// These and one more, at the list's end.
+    /// Adds a model at the end of the list.
     ///
     /// # Errors
-    /// When one of these has its name.
+    /// Returns an error if a model of that name is already in the list.
     pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
         let name = M::default().about().name;
         if self.find(name).is_ok() {
@@ -94,10 +96,10 @@ impl Models {
         Ok(self)
     }
 
-    /// The model of that name, with default parameters.
+    /// Returns the model of that name, with default parameters.
     ///
     /// # Errors
-    /// When there is none; the error lists all names.
+    /// Returns an error that lists all names if there is no such model.
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
         self.all().find(|model| model.about().name == name).ok_or_else(|| {
             let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
@@ -105,12 +107,13 @@ impl Models {
         })
     }
 
-    /// Every model with default parameters, in the list's order.
+    /// Returns every model with default parameters, in the list's order.
     pub fn all(&self) -> impl Iterator<Item = Box<dyn Model>> {
         self.0.iter().map(|make| make())
     }
 
-    /// Every layer that a model reads or writes, as it is declared. It comes once for each time that a model declares it.
+    /// Returns every layer that a model reads or writes, with its specification. A layer occurs once for each
+    /// declaration by a model.
     pub fn layers(&self) -> impl Iterator<Item = LayerSpec> {
         self.all().flat_map(|model| {
             let about = model.about();
@@ -118,7 +121,8 @@ impl Models {
         })
     }
 
-    /// The declaration of the layer of that name, the first where several models declare it; `None` where none does.
+    /// Returns the specification of the layer of that name, the first one if several models declare it, and `None` if
+    /// none does.
     pub fn layer(&self, name: &str) -> Option<LayerSpec> {
         self.layers().find(|spec| spec.name == name)
     }
@@ -141,18 +145,19 @@ impl Models {
     }
 }
 
-/// The library's model of that name, with default parameters.
+/// Returns the library's model of that name, with default parameters.
 ///
 /// # Errors
-/// When there is none; the error lists all names.
+/// Returns an error that lists all names if there is no such model.
 pub fn find_model(name: &str) -> Result<Box<dyn Model>> {
     Models::default().find(name)
 }
 
-/// The first model of the library that plays a role. Its parameters are its numbers in that role, else their defaults.
+/// Returns the library's first model that plays a role. Its parameters have the values that it declares for that
+/// role, and defaults otherwise.
 ///
 /// # Errors
-/// When no model plays it; a number of the role that the model does not accept.
+/// Returns an error if no model plays the role, or if the model rejects a value that it declares for it.
 pub fn playing(role: Role) -> Result<Box<dyn Model>> {
     let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
     let mut model = all_models()
@@ -165,7 +170,7 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
     Ok(model)
 }
 
-/// Every model of the library with default parameters, in the list's order.
+/// Returns every model of the library with default parameters, in the list's order.
 pub fn all_models() -> impl Iterator<Item = Box<dyn Model>> {
     MODELS.iter().map(|make| make())
 }

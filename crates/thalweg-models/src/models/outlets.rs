@@ -1,4 +1,4 @@
-//! Land all of which drains: see [`OpenOutlets`].
+//! Terrain without unwanted depressions, where all land drains: see [`OpenOutlets`].
 
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::forest::{Forest, TREES};
@@ -9,31 +9,37 @@ use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{Land, outlets};
 
 params! {
-    /// Gives every hollow a way out: small ones are cut through or filled, as rivers do, deep and wide ones stand full as lakes.
+    /// Gives every depression an outlet: small ones are cut through or filled, as rivers do, deep and wide ones become
+    /// lakes.
     ///
-    /// What other models leave drains but for a few pits, and one pit in the bed of a great river cuts off all that lies above. As the
-    /// last of a recipe's models this one mends that, with little change of the ground.
+    /// Terrain from other models drains except for a few pits, but a single pit in the bed of a great river cuts off
+    /// the whole area upstream. As the last model of a recipe, this one removes such pits with little change to the
+    /// ground.
     ///
-    /// Water that stands already (`pool`) and is a lake stays as it is: `lake_area` wide or more, and `lake` deep at its deepest, or
-    /// of the volume of such a cone (`lake`·`lake_area`/3). Smaller waters are drained. Where the ground would have to be filled to the spill level (z′ ≥ z) to drain there is a
-    /// hollow. One of a lake's size stands full. Any other is cut through from its pit, along the way for which the least ground
-    /// is removed, where that is no more than would fill it (Σ cut ≤ Σ z′ − z), and nowhere deeper than the hollow is; else
-    /// it is filled. No lake is tapped. Last, ground that is level or rises on its way out is raised to fall by half a millimetre a
-    /// cell. Then every dry cell away from edges has a lower neighbour, and files of rounded heights have no pits either: what fell
-    /// falls still, or is level.
+    /// Standing water that is already there (`pool`) and is large enough to be a lake stays as it is. Its area must be
+    /// at least `lake_area`, and it must be at least `lake` deep at its deepest place or have the volume of a cone of
+    /// that depth and area (`lake`·`lake_area`/3). Smaller bodies of water are drained. A depression is where the
+    /// ground would have to be filled to the spill level (z′ ≥ z) to drain. A depression of a lake's size is filled
+    /// with water. Any other is breached from its pit, along the path that removes the least material, if that is no
+    /// more than would fill the depression (Σ cut ≤ Σ z′ − z) and the cut is nowhere deeper than the depression;
+    /// otherwise it is filled. No lake is tapped. Finally, ground that is level or rises along its flow path is raised
+    /// so that it falls by half a millimetre per cell. Afterwards every dry cell away from edges has a lower neighbour.
+    /// Files of rounded heights have no pits either: after rounding, what fell still falls or is level.
     ///
-    /// Source: Lindsay & Creed (2005), *Removal of artifact depressions from digital elevation models: towards a minimum impact
-    /// approach*, doi:10.1002/hyp.5835; ways of least cost by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715); filling by Barnes,
-    /// Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.04.024). We differ: hollows of a lake's size are kept, with their water.
+    /// Source: Lindsay & Creed (2005), *Removal of artifact depressions from digital elevation models: towards a
+    /// minimum impact approach*, doi:10.1002/hyp.5835; least-cost breaching by Lindsay & Dhun (2015,
+    /// doi:10.1080/13658816.2014.975715); filling by Barnes, Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.04.024).
+    /// Deviation: depressions of a lake's size are kept, with their water.
     ///
-    /// It needs nothing, heeds `pool`, and leaves the ground and `pool`. Channels are cut in `loose` ground first; what fills hollows is
-    /// loose, of what was cut, and what that does not come to rivers have brought along. The rest of the cut leaves the world, or, where
-    /// no edge is open and no data is missing, is laid on the lowest ground. Plants in a new lake are gone. Channels are a cell
-    /// wide, so on coarse cells they are broader than a river would cut.
+    /// It needs no layers, uses `pool`, and writes the ground and `pool`. Channels are cut into sediment (`loose`)
+    /// first. What fills depressions is sediment: material that was cut, and if that is not enough, material that
+    /// rivers have brought in. The rest of the cut material leaves the map, or is deposited on the lowest ground if no
+    /// edge is open and no data is missing. Plants in a new lake are removed. Limits: channels are one cell wide, so on
+    /// coarse cells they are wider than a river would cut.
     pub struct OpenOutlets {
-        /// Least depth, at its deepest place, of a hollow or of standing water that is a lake.
+        /// Least depth, at the deepest place, of a depression or of standing water that counts as a lake.
         lake: f64 = 2.0, within 0.0..=16_000.0, unit "m", scales Relief, source "ours";
-        /// Least surface of a lake.
+        /// Least area of a lake.
         lake_area: f64 = 20_000.0, within 0.0..=1e12, unit "m²", scales Size^2,
             source "ours; 1 to 2 ha are the least of most inventories of lakes";
     }
@@ -43,7 +49,7 @@ impl Model for OpenOutlets {
     fn about(&self) -> About {
         About {
             name: "outlets",
-            summary: "Gives every hollow a way out: cuts through or fills small ones, lets deep ones stand as lakes.",
+            summary: "Opens an outlet for every depression: cuts through or fills small ones, keeps deep ones as lakes.",
             source: "Lindsay & Creed (2005), Removal of artifact depressions from digital elevation models",
             family: Family::Erosion,
             uses: &[POOL],
@@ -54,7 +60,7 @@ impl Model for OpenOutlets {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Surfaces, lakes, hollows, floors, places and what is reached of the way out.
+        // The surfaces, lakes, depressions, floors, indices and the cells reached while searching for an outlet.
         48 * grid.len() as u64
     }
 
@@ -72,7 +78,7 @@ impl Stepper for Mender {
         let outlets::Outlets { ground, mut pools } = outlets::open_outlets(&Land::of(terrain), stood.as_ref(), &least)?;
         let levels = Field::generate(ground.size(), |i, j| Height(ground[(i, j)].0 + pools[(i, j)].0));
         let mut budget = reshape(terrain, ground)?;
-        // What was carried to the lowest ground may lie under water, whose level stays.
+        // Sediment that was moved to the lowest ground may end up under water; the water level does not change.
         let settled = terrain.ground.as_slice().iter().zip(levels.as_slice());
         for (pool, (ground, level)) in pools.as_mut_slice().iter_mut().zip(settled).filter(|(pool, _)| pool.0 > 0) {
             pool.0 = (level.0 - ground.0).max(0);
@@ -89,7 +95,7 @@ impl Stepper for Mender {
     }
 }
 
-/// Takes away the plants over which water has risen.
+/// Removes the plants in cells that have been flooded.
 fn drown(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<Height>) -> Result<()> {
     if !terrain.tables.contains_key(TREES) {
         return Ok(());
@@ -107,8 +113,8 @@ mod tests {
     use thalweg_core::Cell;
     use thalweg_core::base::rng::Key;
 
-    /// 12 × 30 cells of 10 m: a slope of 1 m a cell to the east, in which lie a hollow of 3 × 4 cells, 6 m deep, and a pit of one
-    /// cell, 3 m deep, in a valley that runs along row 9.
+    /// Returns 12 × 30 cells of 10 m that fall eastward by 1 m per cell, with a depression of 3 × 4 cells, 6 m deep,
+    /// and a pit of one cell, 3 m deep, in a valley along row 9.
     fn slope() -> Terrain {
         let height = |i: usize, j: usize| {
             let hollow = (3..6).contains(&i) && (8..12).contains(&j);
@@ -146,7 +152,8 @@ mod tests {
         assert!(
             wet.iter().all(|at| pool[*at].0 == spill - start.ground[*at].0 && terrain.ground[*at] == start.ground[*at])
         );
-        // To fill the pit to the height of the next cell, 3 m, is less than to cut that cell, the next and the next but one.
+        // Filling the pit to the height of the next cell (3 m) moves less than cutting that cell and the following
+        // two.
         assert_eq!((terrain.ground[(9, 20)], budget.eroded), (Height(start.ground[(9, 21)].0 + outlets::FALL), 0));
         assert_eq!((budget.added, budget.deposited), (terrain.solid() - start.solid(), 0));
         let lakes = pool.map(|depth| depth.0 > 0);
@@ -155,7 +162,7 @@ mod tests {
         assert!(
             !outlets::drains(&Land::of(&start), &Field::new([12, 30], false)).as_slice().iter().all(|drains| *drains)
         );
-        // A lake must be wide too.
+        // A lake must also have the required area.
         let mut other = start;
         run(&mut other, &OpenOutlets { lake: 5.0, lake_area: 1201.0 });
         assert!(other.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0));
@@ -184,14 +191,14 @@ mod tests {
             Forest::read(terrain).unwrap().trees().iter().map(|tree| tree.number).collect::<Vec<_>>()
         };
         assert_eq!(left(&terrain), [2]);
-        // Half of the water stands on as it did, and so do reeds in it.
+        // Half of the water remains, and plants that stand in it remain as well.
         terrain.insert(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
         let half = terrain.heights(&POOL).unwrap().clone();
         Forest::of(vec![tree(1, Cell::new(4, 9))], &terrain.grid).unwrap().write(&mut terrain).unwrap();
         let budget = run(&mut terrain, &OpenOutlets { lake: 3.0, ..model });
         assert_eq!((terrain.heights(&POOL), budget.water_change()), (Some(&half), 0.0));
         assert_eq!(left(&terrain), [1]);
-        // What is no lake runs off.
+        // Water that does not count as a lake drains.
         let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, ..model });
         assert!(
             budget.water_change() < 0.0 && terrain.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0)

@@ -1,4 +1,4 @@
-//! Valley floors that rivers cut by wandering: see [`Planation`].
+//! Valley floors that rivers erode laterally: see [`Planation`].
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::floors::{Valley, carve_floors};
@@ -8,42 +8,46 @@ use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{FlowGraph, Land};
 
 params! {
-    /// Cuts flat floors along rivers, wider where more water flows: connected valley floors between the foots of slopes.
+    /// Cuts flat floors along rivers, wider where more water flows: connected valley floors between the feet of slopes.
     ///
-    /// Rivers are the cells through which more than `threshold` drains (depressions filled, D8). Beside them the ground is cut to
-    /// z = level + rise·distance within half_width = min(width·√catchment, `widest`)·e^(unevenness·n), on each side with its own
-    /// noise n of deviation 1; over the outer part `edge` the cut eases out. From the threshold to its double the floor
-    /// grows from nothing. Distance, level and catchment are those of the nearest point, in widths, of a line along the river: its
-    /// cells' middles, levels and √catchments averaged along the stream twice over a width to each side. Where the floors of
-    /// two streams meet, the lower one counts; a tributary's ends at that of its river. Nothing is raised.
+    /// Rivers are the cells whose drainage area is above `threshold` (depressions filled, D8). On both sides of them
+    /// the ground is cut to z = level + rise·distance within half_width = min(width·√(drainage area),
+    /// `widest`)·e^(unevenness·n). Each side has its own noise n of standard deviation 1. Over the outer part `edge`
+    /// the cut eases out. Between the threshold and its double, the floor grows from zero to its full width. Distance,
+    /// level and drainage area are those of the nearest point (in floor widths) of a smooth line along the river: cell
+    /// centres, levels and square roots of drainage areas, averaged along the stream twice over a floor's width to each
+    /// side. Where the floors of two streams meet, the lower one counts; a tributary's floor ends at that of its river.
+    /// Nothing is raised.
     ///
-    /// Source: that channels which wander cut wide floors, widths about as the root of the catchment: Leopold & Maddock (1953,
-    /// USGS Prof. Paper 252), Tomkin et al. (2003, doi:10.1029/2001JG000009); a rate of lateral erosion in a landscape model:
-    /// Langston & Tucker (2018, doi:10.5194/esurf-6-1-2018). Ours is no rate but the form itself, laid along smooth lines.
+    /// Source: wandering channels cut wide floors, with widths roughly proportional to the square root of the drainage
+    /// area: Leopold & Maddock (1953, USGS Prof. Paper 252), Tomkin et al. (2003, doi:10.1029/2001JG000009); a rate of
+    /// lateral erosion in a landscape model: Langston & Tucker (2018, doi:10.5194/esurf-6-1-2018). Deviation: this
+    /// model has no rate; it cuts the form itself, along smooth lines.
     ///
-    /// It needs nothing, heeds `loose` (which gives first), `hardness` and `protect`, and leaves the ground. What is cut the river
-    /// carries off: it is exported, or, where no edge is open and no data is missing, laid level on the lowest ground.
+    /// It needs no layers, uses `loose` (sediment is eroded first), `hardness` and `protect`, and writes the ground.
+    /// The river carries the eroded material away: it is exported, or, if no edge is open and no data is missing,
+    /// deposited level on the lowest ground.
     ///
-    /// It breaks where rivers have no valleys yet: on noise it cuts trenches from hollow to hollow. It leaves steep banks; a
-    /// slope limit after it lays them back.
+    /// Limits: it fails where rivers have no valleys yet; on noise it cuts trenches from depression to depression. It
+    /// leaves steep banks, which a slope limit in a later stage makes gentler.
     pub struct Planation {
-        /// Catchment from which a river cuts a floor.
+        /// Drainage area from which on a river cuts a floor.
         threshold: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
-        /// Half the floor's width in metres over the square root of the catchment in m².
+        /// Half the floor's width in metres, divided by the square root of the drainage area in m².
         width: f64 = 0.035, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "ours";
-        /// Half the width that no floor passes, but for its unevenness.
+        /// Greatest half width of a floor, before its unevenness.
         widest: f64 = Valley::WIDEST, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// How fast the floor rises away from the river, as rise over run.
+        /// Slope of the floor away from the river, as rise over run.
         rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
-        /// Outer part of the half width over which the cut eases out: small leaves steep banks.
+        /// Outer part of the half width over which the cut eases out; a small value leaves steep banks.
         edge: f64 = Valley::EDGE, within 0.0..=1.0, unit "1", source "ours";
-        /// How uneven floors are in width: standard deviation of its logarithm.
+        /// How much the width of floors varies: the standard deviation of its logarithm.
         unevenness: f64 = Valley::UNEVEN, within 0.0..=2.0, unit "1", source "ours";
-        /// Distance from one wide place to the next, in half widths.
+        /// Distance from one wide place of a floor to the next, in half widths.
         wavelength: f64 = Valley::WAVELENGTH, within 2.0..=1000.0, unit "1", source "ours";
-        /// Share of the cut made in one step.
+        /// Share of the cut that is made in one step.
         share: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
-        /// How often rivers are found and floors cut.
+        /// How many times rivers are located and floors are cut.
         steps: u32 = 1, within 0..=10_000, unit "1", source "ours";
     }
 }
@@ -72,7 +76,7 @@ impl Model for Planation {
     fn about(&self) -> About {
         About {
             name: "planation",
-            summary: "Rivers cut flat floors to both sides, wider where more water flows: connected valleys.",
+            summary: "Rivers erode flat valley floors on both sides, wider where the discharge is larger: connected valleys.",
             source: "Tomkin et al. (2003), Quantitative testing of bedrock incision models; Langston & Tucker (2018)",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT],
@@ -86,12 +90,12 @@ impl Model for Planation {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Filled ground, directions, counts; ground before the cut.
+        // The filled surface, flow directions and upstream cell counts, and the ground before the erosion.
         (4 + 1 + 4 + 4) * grid.len() as u64
     }
 
     fn local(&self, local: &mut Local) -> Option<&'static str> {
-        // Foot slopes of finer levels reach beyond a floor, and each level lays its own.
+        // Foot slopes of finer refinement levels reach beyond a floor, and each level adds its own.
         (local.rules.floor, local.rules.rise) = (0.5 * self.width as f32, self.rise as f32);
         Some("valley floors")
     }
@@ -137,7 +141,7 @@ mod tests {
         model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
     }
 
-    /// A valley of V shape along (along, across) metres of the river's line, 10 m cells.
+    /// Builds a V-shaped valley with 10 m cells; `frame` maps a position to metres along and across the river.
     fn vee(size: [usize; 2], frame: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Terrain {
         let ground = Field::generate(size, |i, j| {
             let [along, across] = frame(i as f64 * 10.0, j as f64 * 10.0);
@@ -152,7 +156,8 @@ mod tests {
 
     #[test]
     fn a_straight_valley_gets_its_floor() {
-        // A river along row 40, falling eastward: through column j some (j + 1) · 81 cells drain, less what the corners lose.
+        // A river along row 40 flows eastward: some (j + 1) · 81 cells drain through column j, except for those at
+        // the corners.
         let mut valley = vee([81, 400], |y, x| [x, y - 400.0]);
         let counts = |terrain: &Terrain| FlowGraph::new(&Land::of(terrain)).take_upstream_cells();
         let (before, cells) = (valley.clone(), counts(&valley));
@@ -164,8 +169,8 @@ mod tests {
                 let away = (i as f64 - 40.0).abs() * 10.0;
                 let (was, is) = (before.ground[(i, j)].metres(), valley.ground[(i, j)].metres());
                 let floor = before.ground[(40, j)].metres() + 0.015 * away;
-                // The level and the width are means along an even slope and a root that bends little: half a metre of
-                // width at most; a river is at its own level.
+                // Level and width are means along the river, of an even slope and of a nearly linear square root, so
+                // the width is off by half a metre at most; the river itself is at its own level.
                 if away < half - 1.0 {
                     assert!((is - floor.min(was)).abs() < 2.0 / UNITS + 1e-9, "{i}, {j}: {is} {floor}");
                 } else if away > half + 1.0 {
@@ -179,7 +184,8 @@ mod tests {
 
     #[test]
     fn a_river_across_the_grid_gets_an_even_floor() {
-        // The river runs 30 cells east for 13 south. On the D8 grid its course has steps; the floor's sides must not show them.
+        // The river runs 30 cells east for every 13 south. Its D8 path has steps; the sides of the floor must not
+        // show them.
         let length = (30f64 * 30.0 + 13.0 * 13.0).sqrt();
         let [e, s] = [30.0 / length, 13.0 / length];
         let frame = move |y: f64, x: f64| {
@@ -189,7 +195,8 @@ mod tests {
         let mut valley = vee([300, 360], frame);
         let before = valley.clone();
         run(&Planation { widest: 80.0, ..even() }, &mut valley);
-        // On lines across it, how far each side is cut, to a tenth of a cell by where cut and uncut meet.
+        // Measures along lines across the river how far each side is eroded, to a tenth of a cell, from where eroded
+        // and uneroded cells meet.
         let mut sides = [Vec::new(), Vec::new()];
         for step in 0..120 {
             let along = 1300.0 + 10.0 * f64::from(step);
@@ -207,7 +214,8 @@ mod tests {
             }
         }
         for reaches in sides {
-            // Cells are 10 m: where the edge is found to the nearest cell it varies by ±7 m about the true one.
+            // Cells are 10 m: if the edge were only resolved to the nearest cell, it would vary by ±7 m around the
+            // true one.
             let mean = reaches.iter().sum::<f64>() / reaches.len() as f64;
             let worst = reaches.iter().map(|reach| (reach - mean).abs()).fold(0.0, f64::max);
             assert!((mean - 80.0).abs() < 8.0 && worst < 12.0, "{mean} {worst}");
@@ -221,7 +229,7 @@ mod tests {
         run(&Planation { edge: 1.0, unevenness: 1.0, ..even() }, &mut valley);
         let cut = |i: usize, j: usize| before.ground[(i, j)].0 - valley.ground[(i, j)].0;
         assert!((0..81).all(|i| (0..400).all(|j| cut(i, j) >= 0)));
-        // Down a side the ground rises everywhere: an abrupt edge would leave a bank, or a ditch before it.
+        // The ground rises everywhere along the valley side: an abrupt edge would leave a bank or a ditch.
         let rises: Vec<f64> = (41..80)
             .map(|i| (valley.ground[(i + 1, 300)].metres() - valley.ground[(i, 300)].metres()) / 10.0)
             .collect();
@@ -230,9 +238,10 @@ mod tests {
 
     #[test]
     fn a_river_steeper_than_its_floor_is_not_dug_from_below() {
-        // It falls by 0.05, its floor rises by 0.015: the lowest floor within reach is that of a point further down, and would
-        // cut 0.035 · 100 m and more beneath the river, every time. Its own does not. (Near the open edge streams gather along the
-        // edge itself, and their floors do reach back.)
+        // The river falls by 0.05 and its floor rises by 0.015. The lowest floor within reach belongs to a point
+        // further downstream and would cut 0.035 · 100 m and more below the river, in every step. The river's own
+        // floor does not. (Near the open edge, streams converge along the edge itself, and their floors do reach
+        // back.)
         let mut valley = vee([81, 400], |y, x| [5.0 * x, y - 400.0]);
         let before = valley.clone();
         let cut: Vec<i128> = (0..5).map(|_| run(&even(), &mut valley).eroded).collect();

@@ -1,4 +1,4 @@
-//! Rivers put into a terrain: see [`RiverNetwork`].
+//! Rivers that are planned and carved into a terrain: see [`RiverNetwork`].
 
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::slopes::reshape;
@@ -16,118 +16,132 @@ use thalweg_rivers::{Carved, Design, Network, Site, distance};
 choice! {
     /// How rivers are found.
     pub enum Method {
-        /// By the drainage of the land: lakes, smooth lines, widths in metres of real discharge.
+        /// From the drainage of the land: lakes, smooth lines, and widths in metres from real discharges.
         Drainage = "drainage",
-        /// By sampled points and shortest paths, as the report has it.
+        /// From sampled points and shortest paths, as in the report.
         Sampled = "sampled",
     }
 }
 
 params! {
-    /// Puts rivers and lakes into a terrain that has none, and carves them: every river reaches the sea, a lake or the edge, and
-    /// none runs uphill.
+    /// Adds rivers and lakes to a terrain that has none, and carves them: every river reaches the sea, a lake or the
+    /// edge, and none flows uphill.
     ///
-    /// Where they run: the ground is freed of roughness up to `noise`, its hollows are drained by channels of at most
-    /// `breach_depth` and `breach_length`, and what is left and deeper than `lake` is a lake, with its inlets and its outlet. A river
-    /// is where a catchment of `catchment` or more drains (D8); catchment × `runoff` × the layer `rain` is its discharge Q, to
-    /// which springs add. Its line goes by the cells' middles, smoothed along the stream, and wanders on gentle ground: bends some
-    /// 11 widths long, within the level floor of the valley, and never across another river, itself or higher ground.
+    /// Location: the ground is smoothed to remove roughness of up to `noise`, depressions are drained by channels that
+    /// are at most `breach_depth` deep and reach at most `breach_length` from the pit, and a depression that remains
+    /// and is deeper than `lake` is a lake, with its inlets and its outlet. A river is where a drainage area of at
+    /// least `catchment` drains (D8). Drainage area × `runoff` × the layer `rain` is its discharge Q, and springs add
+    /// to it. The river's line passes through cell centres, is smoothed along the stream, and meanders on gentle
+    /// ground: bends about 11 widths long, within the level valley floor, and never across another river, itself or
+    /// higher ground.
     ///
-    /// What they are: w = `width`·Q^½ wide and `depth`·Q^0.4 deep; torrents on slopes over 0.065, steps and pools over 0.02, braided
-    /// (1.8 times as wide, 0.7 as deep) over 0.0125·Q^−0.44 where the floor is broad, else meandering. Gentle rivers widen
-    /// towards the sea by up to `estuary` widths; with `delta` m³/s and more over level ground they part there into two or three
-    /// arms, each of which takes a third of the water that comes to it.
+    /// Size: w = `width`·Q^½ wide and `depth`·Q^0.4 deep. Rivers are torrents on slopes above 0.065, steps and pools
+    /// above 0.02, braided (1.8 times as wide, 0.7 times as deep) above 0.0125·Q^−0.44 where the floor is broad, and
+    /// otherwise meandering. Gentle rivers widen towards the sea by up to `estuary` widths. With a discharge of `delta`
+    /// or more over level ground they divide there into two or three arms, each of which takes a third of the water
+    /// that arrives where it branches off.
     ///
-    /// What is cut: the water stands 0.15 of its depth under the lower bank and never rises downstream. The bed lies its depth
-    /// lower, rising to either side as a parabola. Floodplains (6 widths to a side of meandering rivers, 4 of braided, 1 of stepped
-    /// ones, none of torrents) rise by 0.01, or as steeply as the river falls, no broader than the level floor of the valley; beyond
-    /// them banks by `bank`, which run out in valley sides steeper than they; a deep cut draws the ground within three cells after
-    /// it. A fall steeper than `fall` and than twice the river's slope around it is cut back, by at most `grading`·(1 − hardness):
-    /// waterfalls stay where the rock is hard. Nothing is raised but levees: beside meandering rivers with a floodplain, by
-    /// `levees` × their depth at the water's edge, and outward ever less, over two widths (one and a half cells at least, no farther than
-    /// the plain).
+    /// Carving: the water surface is 0.15 of the depth below the lower bank and never rises downstream. The bed is one
+    /// depth below the surface in the middle and rises to either side as a parabola. Floodplains (6 widths to each side
+    /// of meandering rivers, 4 of braided, 1 of stepped ones, none of torrents) rise with a slope of 0.01, or with the
+    /// river's own slope if that is greater, and are no wider than the level valley floor. Beyond them banks rise with
+    /// the slope `bank` and fade out in valley sides that are steeper; a deep cut also lowers the ground within three
+    /// cells of it. A fall that is steeper than `fall` and than twice the river's slope around it is cut back, by at
+    /// most `grading`·(1 − hardness): waterfalls remain where the rock is hard. Nothing is raised except levees: beside
+    /// meandering rivers with a floodplain, by `levees` × the river's depth at the water's edge, decreasing outward
+    /// over two widths (at least one and a half cells, but no farther than the floodplain).
     ///
-    /// What the land then holds back is let go: from every hollow that is left a channel as low as it is cut, by the way for which the least
-    /// ground goes, to lower ground, a river, a lake or out; of hollows as deep as `lake` within `breach_depth` and `breach_length`, and where
-    /// these leave no way the hollow is a lake. What holds a lake back is not cut, nor is protected ground. A river that such a channel comes to,
-    /// or whose bank it cuts, is lowered to it.
+    /// Depressions that remain are drained. From each of them a channel is cut at the level of its lowest point, along
+    /// the path that removes the least material, to lower ground, a river, a lake or out of the map. For depressions at
+    /// least as deep as `lake` the channel must be within `breach_depth` and `breach_length`; if there is none, the
+    /// depression becomes a lake. The rim of a lake is not cut, nor is protected ground. A river that such a channel
+    /// reaches, or whose bank it cuts, is lowered to it.
     ///
-    /// Source: Eymard & Peurière (student report, Université Claude Bernard Lyon 1), whose limits it is free of; widths and depths
-    /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery
-    /// & Buffington (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
+    /// Source: Eymard & Peurière (student report, Université Claude Bernard Lyon 1), without the limits of their
+    /// method; widths and depths by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends
+    /// by Leopold & Wolman (1960); kinds of rivers by Montgomery & Buffington (1997) and Leopold & Wolman (1957);
+    /// breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
     ///
-    /// `method = "sampled"` follows the report instead: points r = `spacing` apart at least, each joined to all within
-    /// 1.9·r (some six), Dijkstra's ways from all of them to the sea (or, where there is none, to open edges) with
-    /// w = ‖a‖·(1 − ½·â·z) times C² uphill and over C downhill, heights corrected so that none rises, Bresenham's
-    /// lines, drainage D of 1 and what flows in, Q = √D, and within R = Q metres the ground (1 − α)·ground + α·(h − R),
-    /// α = (1 − (r/R)²)³. There D stands for the discharge, lakes are none, and of the tables it heeds `springs` and `mouths`.
+    /// `method = "sampled"` follows the report instead. Points are at least r = `spacing` apart, and each is joined to
+    /// all within 1.9·r (about six). Dijkstra's algorithm finds the cheapest paths from all of them to the sea (or,
+    /// where there is none, to open edges); an edge costs w = ‖a‖·(1 − ½·â·z), with a its vector in the direction of
+    /// flow, â the unit vector of a, and z the upward unit vector; times C² uphill and divided by C downhill.
+    /// Elevations are corrected so that no path rises. Paths are drawn with Bresenham's lines; the drainage D of a
+    /// point is 1 plus that of the points that flow into it, and Q = √D. Within R = Q metres the ground becomes
+    /// (1 − α)·ground + α·(h − R), α = (1 − (r/R)²)³. With this method D takes the place of the discharge, there are no
+    /// lakes, and of the tables only `springs` and `mouths` are used.
     ///
-    /// It needs nothing. It heeds `loose` (which gives first), `hardness` (also on floodplains), `protect` (from ½ on rivers go
-    /// round it where there is a way, and no plain or bank is cut by that share) and `rain`; the tables `springs`, `mouths` and
-    /// `passes` (in a recipe `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`).
-    /// It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a river. What is
-    /// cut the rivers carry off: out of the world, or, where no edge is open and no data is missing, to the lowest ground.
-    /// A cell that a river passes has one level of water and one bed, those of the lowest point of the line in it; rivers narrower than a
-    /// cell are cut as deep as they are over the whole cell.
+    /// It needs no layers. It uses `loose` (sediment is eroded first), `hardness` (also on floodplains), `protect`
+    /// (where it is ½ or more, rivers avoid it if there is another path; floodplains and banks are cut less by that
+    /// share) and `rain`; and the tables `springs`, `mouths` and `passes` (in a recipe
+    /// `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`).
+    /// It writes `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, with a row for each
+    /// point of a river. Rivers carry the eroded material out of the map, or, if no edge is open and no data is
+    /// missing, to the lowest ground. Limits: a cell through which a river passes has one water level and one bed,
+    /// those of the lowest point of the line in it; rivers narrower than a cell are cut to their depth over the whole
+    /// cell.
     pub struct RiverNetwork {
-        /// Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
+        /// Drainage area from which on there is a river: less gives more and smaller ones. At least 16 cells are always
+        /// required.
         catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", scales Size^2, source "ours";
         /// Water that runs off in a year: more makes wider and deeper rivers.
         runoff: f64 = 0.5, within 0.0..=20.0, unit "m/a", scales Rain, source "ours";
-        /// Deepest channel that is cut to drain a hollow.
+        /// Greatest depth of a channel that is cut to drain a depression.
         breach_depth: f64 = 12.0, within 0.0..=16_000.0, unit "m", source "ours";
-        /// How far from the hollow a channel that drains it may lead.
+        /// Greatest straight-line distance from the pit that a channel that drains a depression may reach.
         breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// Roughness of the ground that has no say in where rivers run.
+        /// Roughness of the ground that has no influence on where rivers run.
         noise: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Depth from which on a hollow that is left is a lake.
+        /// Depth from which on a remaining depression is a lake.
         lake: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Width of a river of 1 m³/s.
+        /// Width of a river with a discharge of 1 m³/s.
         width: f64 = 7.2, within 0.0..=1000.0, unit "m", source "Moody & Troutman 2002";
-        /// Depth of a river of 1 m³/s.
+        /// Depth of a river with a discharge of 1 m³/s.
         depth: f64 = 0.27, within 0.0..=100.0, unit "m", source "Moody & Troutman 2002";
-        /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
+        /// How far rivers meander, as a factor: 0 not at all, 1 as usual in nature.
         meander: f64 = 1.0, within 0.0..=3.0, unit "1", source "Leopold & Wolman 1960";
-        /// Breadth of floodplains on either side, as a factor on what is usual: 0 makes none.
+        /// Width of floodplains on either side, as a factor on the usual width: 0 makes none.
         floodplain: f64 = 1.0, within 0.0..=10.0, unit "1", source "ours";
-        /// Height of levees beside meandering rivers, as a share of their depth: 0 raises none.
+        /// Height of levees beside meandering rivers, as a share of their depth: 0 makes none.
         levees: f64 = 0.0, within 0.0..=2.0, unit "1", source "ours";
-        /// Rise of banks beyond floodplains, as rise over run: less cuts valleys with gentler sides.
+        /// Slope of banks beyond floodplains, as rise over run: less cuts valleys with gentler sides.
         bank: f64 = 0.5, within 0.05..=10.0, unit "1", scales Repose, source "ours";
-        /// Slope of a river, as fall over run, above which it is cut back over soft rock.
+        /// Slope of a river, as fall over run, above which it is cut back in soft rock.
         fall: f64 = 0.5, within 0.0..=10.0, unit "1", source "ours";
-        /// Deepest cut that takes such a fall back.
+        /// Greatest depth of a cut that makes such a fall gentler.
         grading: f64 = 15.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Discharge from which on a gentle river parts into arms at the sea; 0 parts none.
+        /// Discharge from which on a gentle river divides into arms at the sea; with 0 none does.
         delta: f64 = 5.0, within 0.0..=1e6, unit "m³/s", source "ours";
-        /// How many of its widths a gentle river gains at the sea.
+        /// How many times its own width a gentle river gains at the sea.
         estuary: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours";
-        /// How rivers are found. With `sampled` what stands above does nothing, and what follows does.
+        /// How rivers are found. With `sampled` the parameters above have no effect; with `drainage` those below have
+        /// none.
         method: Method = Method::Drainage, within .., unit "1", source "ours";
-        /// Least distance r of two sampled points; where they lie closest it counts as four cells at least.
+        /// Least distance r between two sampled points; where points are closest, it is at least four cells.
         spacing: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// By how much closer sampled points lie on steep ground, as a share of the distance.
+        /// How much closer sampled points are on steep ground, as a share of the distance.
         closeness: f64 = 0.0, within 0.0..=0.75, unit "1", source "ours";
-        /// The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long ways round.
+        /// The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long detours.
         climb: f64 = 2.0, within 1.0..=1000.0, unit "1", source "ours";
-        /// How many sampled points rivers begin at, beside springs; 0 takes all.
+        /// Number of sampled points at which rivers begin, in addition to springs; 0 takes all.
         sources: u32 = 0, within 0..=1_000_000, unit "1", source "ours";
-        /// Which sampled points rivers begin at, where `sources` is not 0.
+        /// Which sampled points rivers begin at, if `sources` is not 0.
         source: Rule = Rule::Any, within .., unit "1", source "ours";
     }
 }
 
-/// Which river's water a cell is: the river's number from 1 on, else 0.
+/// The number of the river, from 1 on, to which a cell's water belongs; 0 elsewhere.
 pub const RIVER: LayerSpec = LayerSpec::counts(
     "river",
     "1",
     "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
 )
 .following_water();
-/// Which lake a cell is in: the lake's number from 1 on, else 0.
+/// The number of the lake, from 1 on, in which a cell is; 0 elsewhere.
 pub const LAKE: LayerSpec =
     LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.").following_water();
-/// How far a cell is from the nearest river, in metres.
+/// The distance from a cell to the nearest river in metres; the sum of the map's width and height if there is no
+/// river.
 pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
     "river_distance",
     "m",
@@ -135,13 +149,13 @@ pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
 )
 .following_water();
 
-/// The table of rivers' points, a row a point, river by river. Its columns are `row` and `column` (world cell), `river` and `name`
-/// (numbers), `x` and `y` (metres eastward and southward from the world's north-western corner), `discharge` (m³/s), `width` and
-/// `depth` (m), `bed` and `surface` (elevations in m).
+/// The name of the table of the rivers' vertices: one row per vertex, ordered by river. Its columns are `row` and
+/// `column` (map cell), `river` and `name` (numbers), `x` and `y` (metres eastward and southward from the map's
+/// north-western corner), `discharge` (m³/s), `width` and `depth` (m), `bed` and `surface` (elevations in m).
 pub const RIVERS: &str = "rivers";
 
 impl RiverNetwork {
-    /// The design of its networks, in the units of [`Design`]; `method` has no say in it.
+    /// Returns the design parameters of the networks, in the units of [`Design`]; `method` has no influence on it.
     pub fn design(&self) -> Design {
         Design {
             catchment: self.catchment * 1e6,
@@ -162,7 +176,7 @@ impl RiverNetwork {
         }
     }
 
-    /// How it follows the report where `method` is `sampled`.
+    /// Returns the parameters of the method `sampled`, which follows the report of Eymard & Peurière.
     pub fn sampling(&self) -> Sampling {
         Sampling {
             spacing: self.spacing,
@@ -173,11 +187,12 @@ impl RiverNetwork {
         }
     }
 
-    /// Plans and carves a terrain's rivers, leaving the terrain as it is. `key` is that of the stage.
+    /// Plans and carves the rivers of a terrain without changing the terrain. `key` is that of the stage.
     ///
     /// # Errors
-    /// As [`rivers::plan_rivers`], or [`sampled::make`] where that is the method; tables `springs`, `mouths` or `passes` of other columns than
-    /// theirs, or with cells outside of the terrain.
+    /// Returns the errors of [`rivers::plan_rivers`], or of [`sampled::make`] if that is the method. Also returns an
+    /// error if one of the tables `springs`, `mouths` or `passes` has wrong columns or contains cells outside the
+    /// terrain.
     pub fn make(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
         let (springs, mouths, passes) =
             (springs::spring_sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);
@@ -203,7 +218,7 @@ impl Model for RiverNetwork {
     fn about(&self) -> About {
         About {
             name: "river_network",
-            summary: "Puts rivers and lakes into a terrain: drawn as smooth lines, carved, and true to the land.",
+            summary: "Adds rivers and lakes to a terrain: smooth lines that follow it and are carved into it.",
             source: "Eymard & Peurière, Génération procédurale d'un réseau de rivières (Université Lyon 1); Leopold & Maddock (1953)",
             family: Family::Erosion,
             uses: &[RAIN, HARDNESS, PROTECT],
@@ -228,7 +243,7 @@ impl Stepper for Maker {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let (network, carved) = self.0.make(terrain, tick.key)?;
         let Carved { ground, water, river, .. } = carved;
-        // Levees are of what the rivers have cut.
+        // Levees consist of the material that the rivers have eroded.
         let mut budget = reshape(terrain, ground)?;
         let extent = terrain.grid.extent();
         let sides = extent.height + extent.width;
@@ -239,7 +254,7 @@ impl Stepper for Maker {
         terrain.insert(&RIVER, Cells::Count(river))?;
         let stood = standing(terrain);
         terrain.insert(&WATER, Cells::Float(water.map(|depth| depth.metres_f32())))?;
-        // Rivers and lakes stand full from the start.
+        // Rivers and lakes are full from the start, so their water is booked as poured in.
         let more = standing(terrain) - stood;
         budget.poured += more.max(0.0);
         budget.drained += (-more).max(0.0);
@@ -250,13 +265,13 @@ impl Stepper for Maker {
     }
 }
 
-/// Water on the ground, in m³.
+/// Returns the volume of water on the terrain in m³.
 fn standing(terrain: &Terrain) -> f64 {
     let depth = terrain.float(&WATER).map_or(&[][..], |depth| depth.as_slice());
     depth.iter().map(|depth| f64::from(*depth)).sum::<f64>() * terrain.grid.cell_area()
 }
 
-/// The discharge in each cell of a river's path, in m³/s.
+/// Returns the discharge in m³/s in each cell of the rivers' paths, and 0 elsewhere.
 fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
     let mut discharge = Field::new(river.size(), 0.0);
     for river in &network.rivers {
@@ -267,7 +282,7 @@ fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
     discharge
 }
 
-/// The rivers' points as a table.
+/// Builds the table [`RIVERS`] of the rivers' vertices.
 fn table(network: &Network, grid: &Grid) -> Table {
     let points =
         || network.rivers.iter().zip(1i64..).flat_map(|(river, id)| river.vertices.iter().map(move |v| (id, river, v)));

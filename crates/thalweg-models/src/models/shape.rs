@@ -1,4 +1,4 @@
-//! [`Shape`]: plane, cone, dome, crater, island, ridge, outlet.
+//! Geometric shapes: plane, cone, dome, crater, island, ridge, outlet. See [`Shape`].
 
 use std::ops::Range;
 
@@ -8,68 +8,74 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Grid, choice, params};
 
 choice! {
-    /// Which shape.
+    /// The shape.
     pub enum ShapeKind {
-        /// An incline: height at the centre, rising towards the azimuth by the tangent of tilt.
+        /// An inclined plane: `height` at the centre, rising towards `azimuth` with the slope tan(`tilt`).
         Plane = "plane",
-        /// A cone: height at the centre, 0 from the radius on.
+        /// A cone: `height` at the centre, 0 from the radius on.
         Cone = "cone",
         /// A dome with a smooth foot: 0 from the radius on.
         Dome = "dome",
-        /// A bowl of the given depth with a rim of the given height at the radius, and ejecta outside.
+        /// A bowl of the given depth, a rim of the given height at the radius, and ejecta outside.
         Crater = "crater",
-        /// High in the middle, falling smoothly to depth under 0 from the radius on.
+        /// An island: high in the middle, falling smoothly to `depth` below 0 at the radius and beyond.
         Island = "island",
-        /// A straight ridge along the azimuth, a bell curve across; the radius is where it has fallen to 1/e.
+        /// A straight ridge along the azimuth with a bell-shaped cross-section; at the radius it has fallen to 1/e.
         Ridge = "ridge",
-        /// Land that rises from the centre in all directions by the tangent of tilt, with a cone of the given depth sunk into its
-        /// middle: all water gathers there.
+        /// Land that rises from the centre in all directions with the slope tan(`tilt`), with a cone of the given depth
+        /// sunk into its middle: all water gathers there.
         Outlet = "outlet",
     }
 }
 
 params! {
-    /// Lays one simple shape on the ground: plane, cone, dome, crater, island, ridge or outlet.
+    /// Adds one simple shape to the ground: a plane, cone, dome, crater, island, ridge or outlet.
     ///
-    /// With r the distance from the centre over the radius, h height and d depth, all plus offset:
-    /// plane z = h + tan(tilt)·(distance towards the azimuth); cone z = h·(1 − r) and dome z = h·(1 − r²)² for r < 1, else 0;
-    /// crater z = −d + (h + d)·r² for r < 1, else h·r⁻³;
-    /// island z = −d + (h + d)·(1 − s(r)), s(r) = r²(3 − 2r) for r < 1, else 1;
-    /// ridge z = h·exp(−r²), r from the axis; outlet z = h + tan(tilt)·distance − d·(1 − r), without the last for r > 1.
+    /// With r the distance from the centre divided by the radius, h the height and d the depth; the offset is added to
+    /// all:
+    /// - plane: z = h + tan(tilt)·(distance towards the azimuth);
+    /// - cone: z = h·(1 − r), dome: z = h·(1 − r²)², for r < 1, else 0;
+    /// - crater: z = −d + (h + d)·r² for r < 1, else h·r⁻³;
+    /// - island: z = −d + (h + d)·(1 − s(r)), s(r) = r²(3 − 2r) for r < 1, else 1;
+    /// - ridge: z = h·exp(−r²), r measured from the axis;
+    /// - outlet: z = h + tan(tilt)·distance − d·(1 − r), without the last term for r > 1.
     ///
     /// Source: geometry; ejecta by McGetchin, Settle & Head (1973, doi:10.1016/0012-821X(73)90162-3), thickness as r⁻³.
     ///
-    /// With a `turn` every seed has the shape elsewhere: turned about the middle of the extent by ±180°·turn. Its centre keeps its distance
-    /// from the middle as the greater of both axes' shares: what lies on the map's rim stays on it, in corners too.
+    /// With a `turn`, the shape is elsewhere for every seed: it is turned around the middle of the extent by a random
+    /// angle within ±180°·turn. The centre keeps its distance from the middle, measured as the greater of its shares of
+    /// the two axes. A shape on the map's rim therefore stays on the rim, in corners too.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent (the centre is
-    /// given in shares of it, a radius of 0 is half its shorter side): windows and resolutions agree.
-    /// `multiply` takes 0 to height as factors 0 to 1; for crater, island and outlet −depth to height.
+    /// It needs no layers, uses `amount`, and changes the ground only. The shape is a function of world metres for one
+    /// extent (the centre is given as shares of the extent, and a radius of 0 is half its shorter side): windows and
+    /// resolutions agree. `multiply` maps 0 to height to factors of 0 to 1; for crater, island and outlet, −depth to
+    /// height.
     ///
-    /// Breaks: nothing here is nature's; blend noise over it. Cone and crater have a sharp tip or rim.
+    /// Limits: the shapes are not natural; blend noise over them. Cone and crater have a sharp tip or rim.
     pub struct Shape {
-        /// Which shape.
+        /// The shape.
         kind: ShapeKind = ShapeKind::Island, within .., unit "1", source "ours";
-        /// Height of the middle, of a crater's rim, of a ridge's crest, or of an outlet's middle before its cone is sunk.
+        /// Height of the centre, of a crater's rim, of a ridge's crest, or of an outlet's centre before the cone is
+        /// subtracted.
         height: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Depth of a crater's floor, of the sea floor around an island, or of an outlet's cone.
         depth: f64 = 200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How far the shape reaches; 0 takes half the shorter side of the map.
+        /// Extent of the shape from its centre or axis; 0 takes half the shorter side of the map.
         radius: f64 = 0.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
-        /// Where the centre lies from the map's west (0) to its east (1); it may lie outside.
+        /// Position of the centre between the map's west side (0) and its east side (1); it may be outside the map.
         centre_x: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
-        /// Where the centre lies from the map's north (0) to its south (1); it may lie outside.
+        /// Position of the centre between the map's north side (0) and its south side (1); it may be outside the map.
         centre_y: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
-        /// Plane: where it rises to; ridge: where it runs to; clockwise from north.
+        /// Plane: the direction in which it rises; ridge: the direction in which it runs. Clockwise from north.
         azimuth: f64 = 0.0, within -360.0..=360.0, unit "°", source "ours";
-        /// Plane: angle of its slope; outlet: that of the land around it.
+        /// Plane: the angle of its slope; outlet: the angle of the slope of the land around it.
         tilt: f64 = 2.0, within 0.0..=80.0, unit "°", scales Relief Size^-1, source "ours";
-        /// How far chance, drawn from the world's seed, turns the shape about the middle of the extent: its azimuth, and its centre along
-        /// the sides of a rectangle; 1 is anywhere, 0 not at all.
+        /// How far the shape is turned at random, by the world's seed, around the middle of the extent: its azimuth
+        /// turns, and its centre moves along the sides of a rectangle. 1 allows any direction, 0 none.
         turn: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
-        /// Added to all.
+        /// Height added to the shape everywhere.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How the values meet the ground.
+        /// How the shape's values are combined with the existing ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
@@ -111,7 +117,7 @@ impl Base for Shape {
             let y = grid.y(i) - centre[1];
             for (j, value) in row.iter_mut().enumerate() {
                 let x = grid.x(j) - centre[0];
-                // Rows run southward, azimuths from north.
+                // Rows run southward, while azimuths are measured clockwise from north.
                 let [along, across] = [x * sin - y * cos, x * cos + y * sin];
                 let metres = match self.kind {
                     ShapeKind::Plane => self.height + rise * along,
@@ -128,7 +134,8 @@ impl Base for Shape {
     }
 }
 
-/// A place in shares of the extent, turned clockwise about its middle along the sides of a square.
+/// Rotates a position, given in shares of the extent, clockwise around the centre (0.5, 0.5), along the sides of a
+/// square instead of a circle. A shape on the rim of the map therefore stays on the rim.
 fn around(place: [f64; 2], degrees: f64) -> [f64; 2] {
     let greater = |[x, y]: [f64; 2]| x.abs().max(y.abs());
     let [x, y] = place.map(|share| share - 0.5);
@@ -139,7 +146,7 @@ fn around(place: [f64; 2], degrees: f64) -> [f64; 2] {
 }
 
 impl Shape {
-    /// Elevation at `r` radii from the centre or the axis.
+    /// Returns the elevation at a distance of `r` radii from the centre or the axis.
     fn profile(&self, r: f64) -> f64 {
         let Self { height, depth, .. } = *self;
         let inside = r.min(1.0);
@@ -169,7 +176,7 @@ mod tests {
             (ShapeKind::Dome, [800.0, 450.0, 0.0, 0.0]), // (3/4)² = 9/16
             (ShapeKind::Crater, [-200.0, 50.0, 800.0, 100.0]), // a quarter of 1000 up; 2⁻³
             (ShapeKind::Island, [800.0, 300.0, -200.0, -200.0]),
-            (ShapeKind::Outlet, [600.0, 700.0, 800.0, 800.0]), // 800 less 200, and the tilt beside
+            (ShapeKind::Outlet, [600.0, 700.0, 800.0, 800.0]), // 800 less 200; the tilt is added separately
         ];
         for (kind, expected) in cases {
             let shape = Shape { kind, height: 800.0, depth: 200.0, ..Default::default() };
@@ -182,13 +189,13 @@ mod tests {
 
     #[test]
     fn shapes_lie_where_they_are_told() {
-        // 101 cells of 10 m: cell (50, 50) is the middle; a radius of 250 m ends 25 cells from it.
+        // With 101 cells of 10 m, cell (50, 50) is the centre, and a radius of 250 m ends 25 cells from it.
         let grid = Grid::new([101, 101], 10.0).unwrap();
         let cone = Shape { kind: ShapeKind::Cone, height: 100.0, radius: 250.0, ..Default::default() };
         let ground = metres(&cone, &grid, 0);
         assert_eq!([ground[(50, 50)], ground[(25, 50)], ground[(50, 80)]], [100.0, 0.0, 0.0]);
         assert!((ground[(50, 60)] - 60.0).abs() < 1e-4);
-        // Without a radius it is half the extent, 505 m; the centre moved to the north-west corner's cell.
+        // A radius of 0 means half the extent, 505 m; the centre is moved to the north-western corner cell.
         let corner = Shape { radius: 0.0, centre_x: 0.5 / 101.0, centre_y: 0.5 / 101.0, ..cone };
         let ground = metres(&corner, &grid, 0);
         assert!((ground[(0, 0)] - 100.0).abs() < 1e-4);
@@ -197,7 +204,8 @@ mod tests {
 
     #[test]
     fn planes_rise_and_ridges_run_towards_the_azimuth() {
-        // 45°: a metre up for a metre on. East, then north; f32 metres and units round by under 10⁻⁴.
+        // At 45° the plane rises one metre per metre, first eastward, then northward; f32 metres and height units
+        // round by less than 10⁻⁴.
         let grid = Grid::new([11, 11], 10.0).unwrap();
         let plane = Shape { kind: ShapeKind::Plane, height: 5.0, tilt: 45.0, azimuth: 90.0, ..Default::default() };
         let east = metres(&plane, &grid, 0);
@@ -217,13 +225,14 @@ mod tests {
 
     #[test]
     fn a_turn_moves_a_shape_along_the_rim() {
-        // A quarter clockwise (rows run southward): from the south rim to the west one; an eighth to the corner.
+        // A quarter turn clockwise (rows run southward) moves a place from the southern rim to the western one; an
+        // eighth moves it to the corner.
         for (degrees, [x, y]) in [(0.0, [0.5, 1.1]), (90.0, [-0.1, 0.5]), (-90.0, [1.1, 0.5]), (45.0, [-0.1, 1.1])] {
             let place = around([0.5, 1.1], degrees);
             assert!((place[0] - x).abs() + (place[1] - y).abs() < 1e-12, "{degrees}: {place:?}");
         }
         assert_eq!(around([0.5; 2], 30.0), [0.5; 2]);
-        // Every seed has it elsewhere, and everywhere.
+        // Every seed puts the shape at another place, and all directions occur.
         let grid = Grid::new([65, 65], 10.0).unwrap();
         let pit = Shape {
             kind: ShapeKind::Cone,

@@ -1,4 +1,4 @@
-//! Thermal erosion: see [`Thermal`].
+//! Thermal erosion, the collapse of oversteepened slopes: see [`Thermal`].
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -13,32 +13,33 @@ use thalweg_flow::D8;
 use thalweg_flow::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, block, whole};
 
 params! {
-    /// What is steeper than it can stand slides to its lower neighbours: scree under cliffs, slopes of one steepness.
+    /// Moves material that is steeper than its angle of repose to its lower neighbours: scree under cliffs, slopes of
+    /// even steepness.
     ///
-    /// For each of the eight neighbours k at distance dₖ (dx, or √2·dx) the excess is
-    /// eₖ = max(0, z − zₖ − tan(talus)·dₖ). The cell gives rate·eₖ/8 to each. Loose ground gives first; bedrock gives no
-    /// more than rate·Σ max(0, z − zₖ − tan(rock_talus)·dₖ)/8 · (1 − hardness), and what it gives is loose from then on. With
-    /// eighths no cell ever rises above its highest or falls below its lowest neighbour, so nothing oscillates, and slopes
-    /// converge to the angle of repose: talus for loose ground, rock_talus for bare rock, along all eight directions.
+    /// For each of the eight neighbours k at distance dₖ (dx, or √2·dx) the excess is eₖ = max(0, z − zₖ −
+    /// tan(talus)·dₖ). The cell gives rate·eₖ/8 to each. Sediment is moved first. Bedrock gives no more than
+    /// rate·Σ max(0, z − zₖ − tan(rock_talus)·dₖ)/8 · (1 − hardness), and what it gives becomes sediment. With eighths,
+    /// no cell ever rises above its highest neighbour or falls below its lowest one, so nothing oscillates, and slopes
+    /// converge to the angle of repose: talus for sediment, rock_talus for bare rock, along all eight directions.
     ///
     /// Source: Musgrave, Kolb & Mace (1989), *The synthesis and rendering of eroded fractal terrains*, SIGGRAPH, §5,
-    /// doi:10.1145/74334.74337; split by excess as in Olsen (2004), *Realtime procedural terrain generation*. We differ:
-    /// diagonal neighbours count over their own distance, all excesses and not the largest one set the amount, and loose
-    /// ground is kept apart from bedrock, so that cliffs stand over their scree. Angles: dry sand 34°, scree 35–40°, wet
-    /// clay 15–25°.
+    /// doi:10.1145/74334.74337; division by excess as in Olsen (2004), *Realtime procedural terrain generation*.
+    /// Deviations: diagonal neighbours count over their own distance; all excesses, not only the largest one, determine
+    /// the amount; and sediment is kept apart from bedrock, so that cliffs stand above their scree. Angles: dry sand
+    /// 34°, scree 35–40°, wet clay 15–25°.
     ///
-    /// It needs nothing, heeds `loose`, `hardness` and `protect`, and leaves the ground and `loose`. Nothing leaves the
-    /// world: beyond an edge that is not looped, and beside cells without data, there is no lower ground. Amounts under a unit (1/65 536 m)
-    /// stay, so slopes end within 8/rate units of their angle. It breaks where it stands alone: it makes no valleys, and
-    /// rounds the ground into cones and pyramids when it runs for long.
+    /// It needs no layers, uses `loose`, `hardness` and `protect`, and writes the ground and `loose`. Nothing leaves
+    /// the map: beyond an edge that is not looped, and at cells without data, there is no lower ground. Amounts below
+    /// one height unit (1/65 536 m) do not move, so slopes end within 8/rate units of their angle. Limits: used alone
+    /// it makes no valleys, and after many steps it turns the terrain into cones and pyramids.
     pub struct Thermal {
-        /// How far material may slide in all: sets the number of steps, one cell each.
+        /// How far material may slide in total. It determines the number of steps: material moves one cell per step.
         distance: f64 = 500.0, within 0.0..=1e6, unit "m", scales Age Size, source "ours";
-        /// Steps in all, instead of a distance; 0 leaves it to the distance.
+        /// Number of steps, which replaces `distance`; with 0 the distance determines it.
         steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "ours";
-        /// Angle of repose of loose ground: scree and sand steeper than this slide.
+        /// Angle of repose of sediment: scree and sand that are steeper slide.
         talus: f64 = 34.0, within 0.0..=89.0, unit "°", scales Repose, source "Musgrave 1989; dry sand";
-        /// Angle above which bedrock crumbles into loose ground, not under `talus`; 90 lets no rock fall.
+        /// Angle above which bedrock crumbles into sediment, at least `talus`; at 90 no rock falls.
         rock_talus: f64 = 42.0, within 0.0..=90.0, unit "°", scales Slope, source "ours";
         /// Share of the greatest stable amount that slides in a step.
         rate: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
@@ -49,7 +50,7 @@ impl Model for Thermal {
     fn about(&self) -> About {
         About {
             name: "thermal",
-            summary: "What is steeper than it can stand slides: scree under cliffs, even slopes.",
+            summary: "Material slides where the slope exceeds the angle of repose: scree below cliffs, even slopes.",
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT],
@@ -73,7 +74,7 @@ impl Model for Thermal {
     }
 
     fn reach(&self, _grid: &Grid) -> StepReach {
-        // A cell's change depends on what its neighbours give, which depends on their neighbours.
+        // A cell's change depends on what its neighbours give away, which depends on their neighbours.
         StepReach::Cells(2)
     }
 
@@ -103,23 +104,24 @@ impl Model for Thermal {
     }
 }
 
-/// Drops that stand, straight and diagonal, in units.
+/// The stable drops to a straight and to a diagonal neighbour, in height units.
 type Drops = [f32; 2];
 
 struct Slide {
     talus: Drops,
     rock: Drops,
     share: f32,
-    /// Part of each excess that a cell gives in this step.
+    /// The share of each excess that a cell gives away in this step.
     given: Field<f32>,
     next: Field<Height>,
 }
 
-/// Rows that one task works through, re-using the neighbours it has at hand.
+/// The number of rows per parallel task; consecutive rows reuse the loaded neighbours.
 const BAND: usize = 32;
 
-/// Stands beyond the edges and where there is no data: higher than anything, and giving nothing. Lower than the wall of
-/// [`near`](thalweg_flow::near), since differences from it must fit.
+/// The height used beyond edges and for cells without data: higher than any terrain, so nothing slides there, and
+/// such cells give nothing. It is lower than the wall of [`near`](thalweg_flow::near), because differences from it
+/// must fit into an `i32`.
 const WALL: i32 = 1 << 30;
 
 impl Stepper for Slide {
@@ -132,7 +134,8 @@ impl Stepper for Slide {
         let (talus, rock, share) = (self.talus, self.rock, self.share);
         let (cols, topology) = (size[1], terrain.grid.topology());
 
-        // How much each cell gives: its full share, or less where there is not enough to slide.
+        // First pass: how much each cell gives, namely its full share, or less if it does not have enough movable
+        // material.
         self.given.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, given)| {
             let mut near = Near::new(topology, WALL);
             let count = whole(cols);
@@ -163,6 +166,7 @@ impl Stepper for Slide {
             }
         });
 
+        // Second pass: move the material; each cell computes what it loses and what it receives from its neighbours.
         let given = &self.given;
         let bands = self.next.as_mut_slice().par_chunks_mut(BAND * cols);
         let moved: i64 = bands
@@ -192,7 +196,7 @@ impl Stepper for Slide {
     }
 }
 
-/// A row's heights, walls where there is no data.
+/// Reads a row's heights, with walls where there is no data.
 fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: &mut [i32]) {
     for (to, from) in row.iter_mut().zip(ground.row(i)) {
         *to = from.0;
@@ -204,12 +208,12 @@ fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: 
     }
 }
 
-/// The neighbours in opposite pairs, straight ones first, and not in the order of their codes: [`paired`] adds
-/// floating-point numbers up in this order, in which a turned or mirrored terrain gives the same bits.
+/// The neighbours in opposite pairs, straight ones first, instead of in the order of their direction codes.
+/// [`paired`] adds floating-point numbers in this order, so that a rotated or mirrored terrain gives the same bits.
 const PAIRS: [D8; 8] =
     [D8::North, D8::South, D8::West, D8::East, D8::NorthWest, D8::SouthEast, D8::NorthEast, D8::SouthWest];
 
-/// What `drop` exceeds of what stands.
+/// Returns the amount by which the drop to a neighbour exceeds the stable drop `stands`, at least 0.
 #[inline(always)]
 fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
     let mut excess = [0.0; BLOCK];
@@ -219,7 +223,7 @@ fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
     excess
 }
 
-/// `part` of each excess, rounded down.
+/// Returns `part` of each excess, rounded down.
 #[inline(always)]
 fn units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
     let mut units = [0; BLOCK];
@@ -229,7 +233,8 @@ fn units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
     units
 }
 
-/// Sum over the eight neighbours, in opposite pairs: a turned or mirrored terrain then gives the same bits.
+/// Returns the sum over the eight neighbours, added in opposite pairs, so that a rotated or mirrored terrain gives
+/// the same bits.
 #[inline(always)]
 fn paired(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
     let mut total = [[0.0; BLOCK]; 2];
@@ -246,7 +251,7 @@ fn paired(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
     sum
 }
 
-/// The part of each excess that the cells of a row give. Rows and results are whole blocks.
+/// Computes the share of each excess that the cells of a row give. Rows and results are whole blocks.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn give(
     near: &[Vec<i32>; 3],
@@ -261,6 +266,7 @@ fn give(
         let z = block(near, HERE, j);
         let wanted = paired(|k| excess(&z, &block(near, NEIGHBOURS[PAIRS[k].index()], j), talus[k / 4]));
         let crumbling = paired(|k| excess(&z, &block(near, NEIGHBOURS[PAIRS[k].index()], j), rock[k / 4]));
+        // Available material: loose sediment, plus rock that exceeds the rock's own angle, scaled by its softness.
         for x in 0..BLOCK {
             let wanted = share * wanted[x];
             let there_is = loose[j + x] as f32 + softness[j + x] * (share * crumbling[x]);
@@ -270,7 +276,7 @@ fn give(
     }
 }
 
-/// What the cells of a row lose and get, in units.
+/// Computes what each cell of a row loses and receives, in height units.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
     for j in (0..out.len()).step_by(BLOCK) {
@@ -279,7 +285,7 @@ fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i
         for k in 0..8 {
             let (neighbour, given) =
                 (block(near, NEIGHBOURS[PAIRS[k].index()], j), block(gives, NEIGHBOURS[PAIRS[k].index()], j));
-            // Rounded down on its own, each flow is the same number for giver and receiver.
+            // Each flow is rounded down separately, so the giver and the receiver compute the same number.
             let down = units(&give, &excess(&z, &neighbour, talus[k / 4]));
             let up = units(&given, &excess(&neighbour, &z, talus[k / 4]));
             for x in 0..BLOCK {
@@ -315,13 +321,13 @@ mod tests {
 
     #[test]
     fn one_step_of_a_step_in_the_ground() {
-        // talus 45° on cells of 1 m: 1 m stands. The middle is 5 m above both neighbours: excess 4 m each, an eighth
-        // of it, half a metre, goes to each side.
+        // A talus of 45° on cells of 1 m makes a drop of 1 m stable. The middle is 5 m above both neighbours, so the
+        // excess is 4 m each, and an eighth of it, half a metre, moves to each side.
         let model = Thermal { talus: 45.0, rock_talus: 45.0, ..Thermal::default() };
         let mut terrain = metres(&[&[0.0, 5.0, 0.0]]);
         run(&model, &mut terrain, 1);
         let got: Vec<f64> = terrain.ground.as_slice().iter().map(|h| h.metres()).collect();
-        // tan 45° in floating point is a hair under 1, so the excess is up to a unit more.
+        // tan 45° in floating point is slightly below 1, so the excess is up to one unit greater.
         for (got, want) in got.iter().zip([0.5, 4.0, 0.5]) {
             assert!((got - want).abs() < 2.0 / UNITS, "{got} {want}");
         }
@@ -330,7 +336,7 @@ mod tests {
 
     #[test]
     fn diagonal_neighbours_count_over_their_own_distance() {
-        // A diagonal drop of 1.4 m over √2 m stands at 45°; a straight one of 1.4 m does not.
+        // A diagonal drop of 1.4 m over √2 m is stable at 45°; a straight drop of 1.4 m is not.
         let model = Thermal { talus: 45.0, rock_talus: 45.0, ..Thermal::default() };
         let mut diagonal = metres(&[&[1.4, 1.4], &[1.4, 0.0]]);
         diagonal.ground[(0, 1)] = Height::from_metres(0.9).unwrap();
@@ -355,7 +361,7 @@ mod tests {
             .map(|(i, j)| (terrain.ground[(i, j + 1)].0 - terrain.ground[(i, j)].0).abs())
             .max()
             .unwrap();
-        // Amounts under a unit stay: eight units of excess at rate 1, and the angle's own rounding.
+        // Flows below one unit do not move: eight units of excess at rate 1, plus the rounding of the angle.
         let stands = libm::tan(30f64.to_radians()) * 10.0 * UNITS;
         assert!(f64::from(steepest) <= stands + 9.0, "{steepest} {stands}");
         assert!(f64::from(steepest) > 0.99 * stands, "a cone of the talus angle is left");

@@ -1,4 +1,4 @@
-//! A forest on ready ground: see [`Trees`].
+//! A forest of single plants on finished terrain: see [`Trees`].
 
 use std::sync::Arc;
 
@@ -11,78 +11,84 @@ use thalweg_flow::accumulate::{SHARES, shares};
 use thalweg_flow::{FlowGraph, Land};
 
 params! {
-    /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
-    /// size and an age, and roots that hold the soil for later stages.
+    /// Grows a forest on the ground, which it does not change, plant by plant and year by year: each plant has a
+    /// position, a kind, a size and an age, and roots that hold the soil in later stages.
     ///
-    /// In a year every plant grows by size += grow·(1 − size), from 0.5, and with the chance `seed` sheds a seed that flies
-    /// up to `spread` along either axis; `spawn` seeds a km² come from elsewhere. A seed takes root with the chance
-    /// s·(1 − density/cap), the density being the mean under the roots that it would have; s is 1 where the ground suits its
-    /// kind, and falls to 0 over a tenth before the kind's limits of slope, of elevation (as a share of `tree_line`) and of
-    /// wetness. Wetness is q/(T sin θ), at most 1: the discharge q
-    /// through a metre of contour over what soil of transmissivity T carries down the slope θ. A plant dies in the sea, in
-    /// a pool, where the discharge is above `stream`, and else with the chance `death`. Its roots add their
-    /// strength to the density on a square of about `patch` metres, 0.6 and 0.4 of it on the patches beside and across, and take it
-    /// back when it dies. The kinds: conifer, broadleaf, willow (moist ground), dwarf pine (about the tree line), shrub
-    /// (short-lived, the first to come), reed (at the water's edge).
+    /// In each year every plant grows by size += grow·(1 − size), starting at 0.5, and with probability `seed` sheds a
+    /// seed that flies up to `spread` along either axis; `spawn` further seeds per km² arrive from elsewhere. A seed
+    /// takes root with probability s·(1 − density/cap), where the density is the mean below the roots that the plant
+    /// would have. The suitability s is 1 where the ground suits the kind, and falls to 0 over the last tenth before
+    /// the kind's limits of slope, elevation (as a share of `tree_line`) and wetness. Wetness is q/(T sin θ), at most
+    /// 1: the discharge q through a metre of contour, relative to what soil of transmissivity T carries down the slope
+    /// θ. A plant dies in the sea, in a pool, where the discharge is above `stream`, and otherwise with probability
+    /// `death`. Its roots add their strength to the density on a square of about `patch` metres, and 0.6 and 0.4 of it
+    /// on the adjacent and on the diagonal patches; when the plant dies, its share is removed. The kinds: conifer,
+    /// broadleaf, willow (moist ground), dwarf pine (around the tree line), shrub (short-lived, the first to arrive),
+    /// reed (at the water's edge).
     ///
-    /// Source: McDonald (2020), *Procedural Hydrology: Improvements and Meandering Rivers in Particle-Based Hydraulic Erosion
-    /// Simulations*, whose trees these are; wetness by Montgomery & Dietrich (1994), doi:10.1029/93WR02979. We differ: seeds
-    /// fall on areas and fly metres, so that cells do not change the forest; there are kinds; new plants crowd each other
-    /// however they come, so that the forest is bounded.
+    /// Source: McDonald (2020), *Procedural Hydrology: Improvements and Meandering Rivers in Particle-Based Hydraulic
+    /// Erosion Simulations*, for the rules of the forest; wetness by Montgomery & Dietrich (1994),
+    /// doi:10.1029/93WR02979. Deviations: seeds are counted per area and fly a distance in metres, so the forest does
+    /// not depend on the cell width; there are several kinds; all new plants crowd each other, however they arrive, so
+    /// the number of plants is bounded.
     ///
-    /// It needs nothing. Where the layers `discharge` and `pool` are missing it works out what steady `rain` would make of
-    /// them: all of it runs off, and depressions deeper than `lake_depth` stand full. It heeds `water`, `rain` and
-    /// `fertility`, the share of seeds that the soil bears, goes on with the table `trees` of an earlier stage, and leaves that
-    /// table and `tree_density`. It breaks where plants are far smaller than cells: a cell is all forest or all stream.
+    /// It needs no layers. Where the layers `discharge` and `pool` are missing it computes them for steady `rain`: all
+    /// rain runs off, and depressions deeper than `lake_depth` are full. It uses `water`, `rain` and `fertility` (the
+    /// share of seeds that the soil supports), continues the table `trees` of an earlier stage, and writes that table
+    /// and `tree_density`. Limits: it fails where plants are far smaller than cells, because a cell is then either all
+    /// forest or all stream.
     pub struct Trees {
-        /// Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
+        /// Number of years that the forest grows: after a few years there are clumps around the first plants, after a
+        /// few hundred the forest is closed.
         years: u32 = 300, within 1..=100_000, unit "a", scales Age, source "ours";
-        /// Seeds from elsewhere on each km² in a year: more make the forest close sooner and mix its kinds.
+        /// Seeds from elsewhere on each km² in a year: more seeds close the forest sooner and mix its kinds.
         spawn: f64 = 20.0, within 0.0..=10_000.0, unit "1/(km²·a)", source "ours";
-        /// Share of what a plant lacks in size that it grows in a year.
+        /// Share of the missing size that a plant grows in a year.
         grow: f64 = 0.05, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
-        /// Chance that a plant seeds another in a year: how soon clumps spread.
+        /// Probability that a plant sheds a seed in a year; it sets how fast clumps spread.
         seed: f64 = 0.02, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
-        /// How far a seed flies at most along either axis: farther spreads sooner, with softer edges.
+        /// Greatest distance that a seed flies along either axis: a greater distance spreads the forest faster, with
+        /// softer edges.
         spread: f64 = 20.0, within 0.0..=10_000.0, unit "m", source "McDonald 2020, 4 cells";
-        /// Chance that a plant dies in a year: more deaths leave more gaps and younger plants.
+        /// Probability that a plant dies in a year: more deaths leave more gaps and younger plants.
         death: f64 = 0.001, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
-        /// Density at which no more plants take root, 1 where roots hold the ground wholly: less leaves an open wood.
+        /// Root density at which no more plants take root; 1 holds the ground completely. A lower value gives an open
+        /// wood.
         cap: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
-        /// Side of the ground that a plant's roots hold: wider patches make fewer plants.
+        /// Side of the square of ground that a plant's roots hold: with wider patches there are fewer plants.
         patch: f64 = 5.0, within 0.1..=1000.0, unit "m", source "ours, for the article's cell";
-        /// Elevation above the sea where conifers end; the other kinds' belts go with it.
+        /// Elevation above the sea at which conifers end; the elevation belts of the other kinds scale with it.
         tree_line: f64 = 1800.0, within 1.0..=16_000.0, unit "m", source "ours";
-        /// Discharge above which no plant stands in a cell: less keeps smaller streams free.
+        /// Discharge above which no plant grows in a cell: a lower value keeps smaller streams free of plants.
         stream: f64 = 0.05, within 0.0..=1e6, unit "m³/s", source "McDonald 2020, 0.2 of the stream map";
-        /// Depth of water, of the layer `water`, that plants still stand in.
+        /// Greatest depth of water, in the layer `water`, in which plants can grow.
         wading: f64 = 0.05, within 0.0..=1000.0, unit "m", source "ours";
-        /// Transmissivity of the soil: less makes the ground moister, for willows.
+        /// Transmissivity of the soil: a lower value makes the ground moister, which suits willows.
         transmissivity: f64 = 2e-4, within 1e-8..=1.0, unit "m²/s", source "Montgomery & Dietrich 1994, 17 m²/day";
-        /// Rain that runs off, where no discharge is given.
+        /// Rain that runs off; used where no discharge is given.
         rain: f64 = 1.0, within 0.0..=100.0, unit "m/a", scales Rain, source "ours";
-        /// Depth above which a depression is taken for a lake, where no pools are given: no plants grow there.
+        /// Depth above which a depression counts as a lake, where no pools are given; no plants grow in lakes.
         lake_depth: f64 = 1.0, within 0.0..=32_000.0, unit "m", source "ours";
-        /// Weight of conifers among the seeds from elsewhere; 0 does without.
+        /// Weight of conifers among the seeds from elsewhere; with 0 none take root.
         conifer: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// Weight of broadleaved trees among the seeds from elsewhere; 0 does without.
+        /// Weight of broadleaved trees among the seeds from elsewhere; with 0 none take root.
         broadleaf: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// Weight of willows among the seeds from elsewhere; 0 does without.
+        /// Weight of willows among the seeds from elsewhere; with 0 none take root.
         willow: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// Weight of dwarf pines among the seeds from elsewhere; 0 does without.
+        /// Weight of dwarf pines among the seeds from elsewhere; with 0 none take root.
         dwarf_pine: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// Weight of shrubs among the seeds from elsewhere; 0 does without.
+        /// Weight of shrubs among the seeds from elsewhere; with 0 none take root.
         shrub: f64 = 0.5, within 0.0..=1000.0, unit "1", source "ours";
-        /// Weight of reeds among the seeds from elsewhere; 0 does without.
+        /// Weight of reeds among the seeds from elsewhere; with 0 none take root.
         reed: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
     }
 }
 
-/// Years that one step of the stepper takes: reading and writing the table then costs little beside them.
+/// The years that one step of the stepper covers, so that reading and writing the table costs little in comparison.
 const YEARS: u32 = 10;
 
 impl Trees {
-    /// As the forest takes them.
+    /// Returns the parameters in the form that the forest takes.
     fn rules(&self) -> ForestRules {
         let shares = [self.conifer, self.broadleaf, self.willow, self.dwarf_pine, self.shrub, self.reed];
         ForestRules {
@@ -106,7 +112,7 @@ impl Model for Trees {
     fn about(&self) -> About {
         About {
             name: "trees",
-            summary: "Grows a forest of single plants, each where its kind can live, with roots that hold the soil.",
+            summary: "Grows a forest of single plants on suitable sites; their roots stabilise the soil.",
             source: "McDonald (2020), Procedural Hydrology",
             family: Family::Analysis,
             uses: &[POOL, DISCHARGE, WATER, RAIN, FERTILITY],
@@ -129,7 +135,8 @@ impl Model for Trees {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The drainage at its height, then discharge and pools; density twice; a plant and its row in the table.
+        // Per cell: the peak memory of the drainage, the discharge and the pools, and the density twice. Per plant:
+        // the plant and its row in the table.
         44 * grid.len() as u64 + (112.0 * self.rules().most(grid)).min(1e15) as u64
     }
 
@@ -146,7 +153,7 @@ impl Model for Trees {
     }
 }
 
-/// A forest as it stands in a tile that is made alone.
+/// A forest in a tile that is computed on its own.
 #[derive(Debug)]
 struct Standing {
     rules: ForestRules,
@@ -178,14 +185,14 @@ impl Growth for Standing {
     }
 }
 
-/// A forest in its stage. The ground does not change, so its water is worked out once.
+/// The stepper of a forest. The ground does not change, so its water is computed once.
 struct Growing {
     model: Trees,
     rules: ForestRules,
     waters: Option<Waters>,
 }
 
-/// Water that no layer gives.
+/// The water that no layer provides.
 struct Waters {
     pool: Option<Field<Height>>,
     discharge: Option<Field<f32>>,
@@ -217,7 +224,7 @@ impl Stepper for Growing {
 }
 
 impl Waters {
-    /// What steady rain makes of the ground, as far as layers do not say it.
+    /// Computes pools and discharge from steady rain, if the terrain has no layers for them.
     fn of(terrain: &Terrain, model: &Trees) -> Result<Self> {
         let (no_pool, no_discharge) = (terrain.heights(&POOL).is_none(), terrain.float(&DISCHARGE).is_none());
         if !no_pool && !no_discharge {
@@ -238,7 +245,7 @@ impl Waters {
     }
 }
 
-// The parameters name every kind.
+// The parameters name every kind of plant.
 const _: () = assert!(KINDS.len() == 6);
 
 #[cfg(test)]
@@ -246,7 +253,7 @@ mod tests {
     use super::*;
     use thalweg_core::terrain::Cells;
 
-    /// A valley that falls to the east, with a deep hollow, over 600 m by 900 m.
+    /// Returns a valley that falls to the east, with a deep depression, 600 m by 900 m.
     fn valley(cells: usize) -> Terrain {
         let cell = 900.0 / (3 * cells) as f64;
         let size = [2 * cells, 3 * cells];
@@ -271,7 +278,7 @@ mod tests {
     }
 
     fn model() -> Trees {
-        // 0.01 m³/s of 1 m a year are 0.3 km².
+        // At 1 m of rain per year, 0.01 m³/s corresponds to 0.3 km².
         Trees { spawn: 200.0, stream: 0.01, ..Trees::default() }
     }
 
@@ -291,7 +298,7 @@ mod tests {
         }
         assert!(kinds[1] > 300 && kinds[2] > 20, "{kinds:?}");
         assert_eq!(terrain.ground, valley(60).ground);
-        // No rain and no lakes: it grows everywhere.
+        // Without rain and lakes, plants grow everywhere.
         let dry = Trees { rain: 0.0, lake_depth: 32_000.0, ..model() };
         let dry = Forest::read(&grown(&dry, valley(60), false)).unwrap();
         assert!(dry.trees().iter().any(|tree| pool[(tree.cell[0] as usize, tree.cell[1] as usize)].0 > 0));
@@ -319,7 +326,7 @@ mod tests {
             (sum / density.len() as f64, terrain.tables[TREES].len() as f64)
         };
         let ((coarse, few), (fine, many)) = (cover(40), cover(80));
-        // Rims of water are a cell wide, which at 7.5 m and 3.75 m is a few hundredths of this small valley.
+        // The shores of water are one cell wide, which at 7.5 m and 3.75 m is a few hundredths of this small valley.
         assert!((coarse / fine - 1.0).abs() < 0.1 && (few / many - 1.0).abs() < 0.1, "{coarse} {fine} {few} {many}");
     }
 

@@ -1,4 +1,5 @@
-//! [`Volcano`]: a shield with rift zones, vents along them, a caldera, and a flank that fell into the sea.
+//! [`Volcano`]: a shield volcano with rift zones, vents along them, a caldera, and a flank that has collapsed into
+//! the sea.
 
 use std::f64::consts::{PI, TAU};
 use std::ops::Range;
@@ -9,61 +10,62 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Grid, Point, params};
 
 params! {
-    /// Lays a volcano as lava built it: a shield drawn out along rift zones, small cones along them, a caldera at the
-    /// summit, and where a flank fell, an amphitheatre that opens outward.
+    /// Builds a volcano with the form that lava gives it: a shield elongated along rift zones, small cones along them,
+    /// a caldera at the summit, and where a flank has collapsed, an amphitheatre that opens outward.
     ///
-    /// From the summit `rifts` axes run out, evenly about it or less so by `wander`, each `stretch` times the radius R
-    /// long or up to a third less. At the share t of an axis its crest is h·(1 − 0.62·t) high, and the ground beside it
-    /// falls as f(d/(R·(1 − 0.45·t))), d the distance from the axis, f(s) = ½·b(s) + 0.3·b(s/0.55) + 0.2·b(s/0.3), b(s)
-    /// = (1 − s²)² for s < 1, else 0: gentle far out, steeper towards the summit. The shield is the fourth root of the
-    /// mean fourth power over the axes, so that they run into one another.
+    /// From the summit, `rifts` axes extend, at even angles or less even ones with more `wander`. Each is `stretch`
+    /// times the radius R long, or up to a third shorter. At the share t of an axis its crest is h·(1 − 0.62·t) high.
+    /// On either side the ground falls as f(d/(R·(1 − 0.45·t))), where d is the distance from the axis, f(s) = ½·b(s) +
+    /// 0.3·b(s/0.55) + 0.2·b(s/0.3), and b(s) = (1 − s²)² for s < 1, else 0: gentle far out, steeper towards the
+    /// summit. The shield is the fourth root of the mean fourth power over the axes, so that their ridges merge.
     ///
-    /// `vents` cones stand on the axes, more of them near the summit, of radii `vent`·(½ to 1), each with flanks that
-    /// rise by 1 in 5 and with a bowl. The caldera is an ellipse along the first axis whose rim wavers by a tenth; its
-    /// floor lies `caldera_depth` below the summit.
+    /// `vents` cones stand on the axes, more of them near the summit. Their radii are `vent`·(½ to 1), their flanks
+    /// rise by 1 in 5, and each has a crater. The caldera is an ellipse along the first axis whose rim varies by about
+    /// a tenth; its floor is `caldera_depth` below the summit.
     ///
-    /// Where `collapse` is over 0 a flank has slid off, in the middle of the widest gap between axes: from a round
-    /// head, of radius R/5 about a point 0.16·R from the summit, a scar opens outward by 28° to each side at first,
-    /// then less; its floor falls from h·(1 − collapse) at the head to the foot of the volcano, and its walls stand at
-    /// 40°.
+    /// If `collapse` is above 0, a flank has slid off in the middle of the widest gap between axes: from a round head,
+    /// of radius R/5 about a point 0.16·R from the summit, a scar opens outward, widening by 28° to each side at first
+    /// and by less farther out. Its floor falls from h·(1 − collapse) at the head to the foot of the volcano, and its
+    /// walls have a slope of 40°.
     ///
-    /// Source: rift zones and shields Walker (1999, *Volcanic rift zones and their intrusion swarms*, J. Volcanol. Geotherm. Res. 94);
-    /// axes at even angles Carracedo (1994, *The Canary Islands: an example of structural control*, J. Volcanol. Geotherm. Res. 60);
-    /// collapses Moore et al. (1989, doi:10.1029/JB094iB12p17465), on the flanks between rifts; cones Wood (1980, *Morphometric
-    /// evolution of cinder cones*, J. Volcanol. Geotherm. Res. 7). We differ: profiles are ours, no lava flows.
+    /// Source: rift zones and shields Walker (1999, *Volcanic rift zones and their intrusion swarms*, J. Volcanol.
+    /// Geotherm. Res. 94); axes at even angles Carracedo (1994, *The Canary Islands: an example of structural control*,
+    /// J. Volcanol. Geotherm. Res. 60); collapses Moore et al. (1989, doi:10.1029/JB094iB12p17465), on the flanks
+    /// between rifts; cones Wood (1980, *Morphometric evolution of cinder cones*, J. Volcanol. Geotherm. Res. 7).
+    /// Deviations: the profiles are our own, and no lava flows are simulated.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres and of the seed for one extent: windows
-    /// and resolutions agree. `multiply` takes 0 to height as factors 0 to 1.
+    /// It needs no layers, uses `amount`, and changes the ground only. The volcano is a function of world metres and of
+    /// the seed for one extent: windows and resolutions agree. `multiply` maps 0 to height to factors of 0 to 1.
     ///
-    /// Breaks: it is smooth between its parts; blend noise over it and let rain and the sea work.
+    /// Limits: it is smooth between its parts; blend noise over it, and let rain and the sea erode it.
     pub struct Volcano {
-        /// Height of the summit over the volcano's foot.
+        /// Height of the summit above the volcano's foot.
         height: f64 = 2000.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How far the flanks reach from the axes.
+        /// Distance that the flanks extend from the axes.
         radius: f64 = 6000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Number of rift zones: 1 or 2 make a long ridge, 3 a star of three blunt arms.
         rifts: u32 = 2, within 1..=6, unit "1", source "Carracedo 1994, 2 or 3";
-        /// Length of a rift zone in radii: longer islands.
+        /// Length of a rift zone in radii: a greater length makes the island longer.
         stretch: f64 = 0.6, within 0.0..=5.0, unit "1", source "ours";
-        /// Towards where the first rift zone runs, clockwise from north.
+        /// Direction of the first rift zone, clockwise from north.
         azimuth: f64 = 60.0, within -360.0..=360.0, unit "°", source "ours";
-        /// How far the seed turns the axes, their gaps and lengths: 0 not at all, 1 to any side.
+        /// How much the seed varies the directions, spacing and lengths of the axes: 0 not at all, 1 in any direction.
         wander: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
         /// Number of small cones.
         vents: u32 = 24, within 0..=1000, unit "1", source "ours";
-        /// Radius of the greatest of them.
+        /// Radius of the largest small cone.
         vent: f64 = 350.0, within 1.0..=1e6, unit "m", scales Size, source "Wood 1980, 100 to 800";
-        /// How far the caldera reaches from its middle along the first rift zone; 0 for none.
+        /// Distance that the caldera extends from its centre along the first rift zone; 0 for none.
         caldera: f64 = 700.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// How far its floor lies below the summit.
+        /// Depth of the caldera's floor below the summit.
         caldera_depth: f64 = 220.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How much of the height the scar of a fallen flank takes at its head; 0 for none.
+        /// Depth of a collapsed flank's scar at its head, as a share of the height; 0 for none.
         collapse: f64 = 0.45, within 0.0..=1.0, unit "1", source "Moore 1989";
-        /// Where the summit lies from west (0) to east (1).
+        /// Position of the summit between west (0) and east (1).
         centre_x: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
-        /// Where the summit lies from north (0) to south (1).
+        /// Position of the summit between north (0) and south (1).
         centre_y: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
-        /// How the values meet the ground.
+        /// How the volcano's values are combined with the existing ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
@@ -83,45 +85,45 @@ impl Model for Volcano {
     laid_in_bands!();
 }
 
-/// An axis: where it runs to, and its length in metres.
+/// A rift axis: its direction and its length in metres.
 struct Axis {
     sin: f64,
     cos: f64,
     length: f64,
 }
 
-/// A cone.
+/// A volcanic cone.
 struct Cone {
-    /// Its middle, in metres from the summit.
+    /// The centre, in metres from the summit.
     at: Point,
     radius: f64,
 }
 
-/// The scar of a fallen flank.
+/// The scar of a collapsed flank, which opens in the direction (sin, cos).
 struct Scar {
     sin: f64,
     cos: f64,
 }
 
-/// What a seed has drawn.
+/// The features that are drawn from the seed.
 struct Built {
     axes: Vec<Axis>,
     cones: Vec<Cone>,
     scar: Option<Scar>,
-    /// Where the rim of the caldera wavers out.
+    /// The phases of the waves along the caldera's rim.
     phases: [f64; 2],
 }
 
-/// Steepness of a scar's walls: tan 40°.
+/// The slope of a scar's walls: tan 40°.
 const WALL: f64 = 0.84;
 
-/// b(s).
+/// The bell b(s) of the model's documentation: (1 − s²)² for |s| < 1, and 0 otherwise.
 fn bell(s: f64) -> f64 {
     let inside = (1.0 - s * s).max(0.0);
     inside * inside
 }
 
-/// f(s).
+/// The flank profile f(s) of the model's documentation.
 fn flank(s: f64) -> f64 {
     0.5 * bell(s) + 0.3 * bell(s / 0.55) + 0.2 * bell(s / 0.3)
 }
@@ -135,7 +137,7 @@ impl Volcano {
         let axes: Vec<_> = (0..self.rifts)
             .map(|k| {
                 let own = key.and(100 + u64::from(k));
-                // A gap is a third more or less than its even share at most, so that axes keep their order.
+                // A gap between axes differs from an even share by at most a third, so the axes keep their order.
                 let angle = turn + TAU / count * (f64::from(k) + wander * own.signed() / 6.0);
                 let (sin, cos) = libm::sincos(angle);
                 angles.push(angle);
@@ -147,7 +149,8 @@ impl Volcano {
                 let own = key.and(10_000 + u64::from(k));
                 let axis = &axes[k as usize % axes.len()];
                 let share = own.and(1).unit();
-                // More of them near the summit, none in it; a seventh of the radius to each side of the axis.
+                // Cones are denser near the summit, with none at the summit itself, and within 0.14 radii (a seventh)
+                // on either side of the axis.
                 let [along, across] =
                     [axis.length * (0.15 + 0.95 * share * share), 0.14 * radius * own.and(2).signed()];
                 let at = Point { x: along * axis.sin + across * axis.cos, y: -along * axis.cos + across * axis.sin };
@@ -163,7 +166,7 @@ impl Volcano {
         Built { axes, cones, scar, phases: [2, 3].map(|part| TAU * key.and(part).unit()) }
     }
 
-    /// Metres over the foot at a point in metres from the summit.
+    /// Returns the height in metres above the foot at a point given in metres from the summit.
     fn at(&self, built: &Built, point: Point) -> f64 {
         let Self { height, radius, .. } = *self;
         let Point { x, y } = point;
@@ -180,7 +183,7 @@ impl Volcano {
         for cone in &built.cones {
             let r = ((x - cone.at.x).powi(2) + (y - cone.at.y).powi(2)).sqrt() / cone.radius;
             if r < 1.0 {
-                // A bowl within a quarter of the radius.
+                // The crater is a bowl within a quarter of the cone's radius.
                 z += 0.2 * cone.radius * (1.0 - r).min(0.55 + 0.8 * r);
             }
         }
@@ -193,7 +196,7 @@ impl Volcano {
         }
     }
 
-    /// The ground `z` with the caldera sunk into it.
+    /// Returns the height `z` with the caldera sunk into it.
     fn caldera_at(&self, built: &Built, Point { x, y }: Point, z: f64) -> f64 {
         let axis = &built.axes[0];
         let [along, across] = [x * axis.sin - y * axis.cos, (x * axis.cos + y * axis.sin) * 1.35];
@@ -209,14 +212,14 @@ impl Volcano {
         floor + (z - floor) * out * out * (3.0 - 2.0 * out)
     }
 
-    /// The surface of the scar, above which nothing is left.
+    /// Returns the surface of the scar, which cuts off everything above it.
     fn scar_at(&self, scar: &Scar, Point { x, y }: Point) -> f64 {
         let Self { height, radius, collapse, .. } = *self;
-        // From the middle of its round head.
+        // Coordinates relative to the centre of the scar's round head.
         let [along, across] = [x * scar.sin - y * scar.cos - 0.16 * radius, x * scar.cos + y * scar.sin];
         let head = 0.2 * radius;
         let (behind, on) = (along.min(0.0), along.max(0.0));
-        // tan 28° at first, half as much far out.
+        // The scar widens by tan 28° near its head and by half as much far out.
         let wide = head + 0.53 * on / (1.0 + 0.7 * on / radius);
         let beside = ((behind * behind + across * across).sqrt() - wide).max(0.0);
         let floor = height * (1.0 - collapse) * (1.0 - (along + head) / (1.05 * radius));
@@ -259,7 +262,7 @@ mod tests {
         let built = volcano.built(Key::new(KEY, "volcano"));
         let at = |x: f64, y: f64| volcano.at(&built, Point { x, y });
         assert!((at(0.0, 0.0) - volcano.height).abs() < 1e-9, "all axes agree on the summit");
-        // The first runs east, the second west; north and south of the summit it is lower.
+        // The first axis runs east, the second west; north and south of the summit the ground is lower.
         for far in [1000.0, 2500.0, 3600.0] {
             assert!(at(far, 0.0) > at(0.0, far) && at(-far, 0.0) > at(0.0, -far), "{far}");
         }
@@ -276,7 +279,7 @@ mod tests {
             let point = Point { x, y };
             whole.at(&whole.built(key), point) - fallen.at(&fallen.built(key), point)
         };
-        // Axes run east and west, so the first of two even gaps is to the south.
+        // The axes run east and west, so the first of the two equal gaps is to the south.
         assert!(cut(0.0, 1500.0) > 100.0 && cut(0.0, -2000.0) <= 0.0 && cut(3500.0, 0.0) <= 0.0);
     }
 

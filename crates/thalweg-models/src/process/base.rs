@@ -1,7 +1,8 @@
-//! What the base models share: how their values meet the ground, and how their work is cut into steps.
+//! Code shared by the base models: how their values are combined with the ground, and how their work is divided into
+//! steps.
 //!
-//! Most base models are functions of a cell's place in the world. Such a model implements `Base` and is stepped by
-//! `Banded`: a step lays one band of world rows, so that tiles agree on what a step is.
+//! Most base models are functions of a cell's position in the world. Such a model implements `Base` and is stepped by
+//! `Banded`: each step covers one band of world rows, so that all tiles agree on what a step is.
 
 use std::ops::Range;
 
@@ -14,24 +15,24 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, LayerSpec};
 use thalweg_core::{Grid, Height, Result, Terrain};
 
-/// How much of a base model's change a cell takes.
+/// The share of a base model's change that a cell takes.
 pub const AMOUNT: LayerSpec =
     LayerSpec::floats("amount", "1", "Share of a base model's change that the cell takes, 0 to 1.");
 
-/// Cells of one step for a model that needs about 5 ns a cell: some hundredths of a second.
+/// The number of cells of one step for a model that takes about 5 ns per cell: some hundredths of a second.
 pub const STEP_CELLS: u64 = 1 << 22;
 
-/// A base model whose values are a function of the cell's place in the world and of the stage's key.
+/// A base model whose values are a function of the cell's position in the world and of the stage's key.
 pub trait Base: Model {
-    /// The values in metres that `multiply` takes as 0 and as 1.
+    /// Returns the values in metres that `multiply` maps to the factors 0 and 1.
     fn span(&self) -> [f64; 2];
 
-    /// Cells that one step may cover.
+    /// Returns the number of cells that one step may cover.
     fn step_cells(&self) -> u64 {
         STEP_CELLS
     }
 
-    /// A function that fills one of the window's rows (within `rows`) with values in metres.
+    /// Returns a function that fills one of the window's rows (within `rows`) with values in metres.
     fn values(&self, grid: &Grid, key: Key, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync;
 }
 
@@ -47,7 +48,7 @@ impl<M: Base> Stepper for Banded<M> {
     }
 }
 
-/// What a [`Base`] model answers as a `Model`, beside its declaration.
+/// Implements the methods of `Model` that are the same for every [`Base`] model.
 macro_rules! laid_in_bands {
     () => {
         fn blend(&self) -> $crate::model::Blend {
@@ -73,16 +74,17 @@ macro_rules! laid_in_bands {
 
 pub(crate) use laid_in_bands;
 
-/// Number of steps of about `cells` cells in which the world is covered, each a band of whole world rows.
+/// Returns the number of steps of about `cells` cells that cover the world, each a band of whole world rows.
 pub fn band_count(grid: &Grid, cells: u64) -> u32 {
     let steps = (grid.world[0] as u64).div_ceil(rows_per_band(grid, cells));
     u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
-/// The window's rows that lie in band `step`; empty where the band passes the window by.
+/// Returns the window's rows that belong to band `step`; empty if the band does not overlap the window.
 pub fn band_rows(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
     let rows = rows_per_band(grid, cells) as i64;
-    // Looped rows have no first one: bands of a window of them all are counted from its own.
+    // Looped rows have no first one, so the bands of a window that contains them all are counted from the window's
+    // own first row.
     let first = if grid.topology().looped[0] { 0 } else { grid.origin[0] - grid.first[0] };
     let start = i64::from(step) * rows - first;
     let inside = |row: i64| row.clamp(0, grid.rows() as i64) as usize;
@@ -93,12 +95,13 @@ fn rows_per_band(grid: &Grid, cells: u64) -> u64 {
     (cells / (grid.world[1] as u64).max(1)).max(1)
 }
 
-/// Lays values in metres on the ground of the given rows of the window; `row` fills row number i of the window, one
-/// value a column. `span` are the values in metres that [`Blend::Multiply`] takes as 0 and as 1.
+/// Combines values in metres with the ground of the given rows of the window. `row` fills row number i of the window
+/// with one value per column. `span` contains the values in metres that [`Blend::Multiply`] maps to the factors 0 and
+/// 1.
 ///
-/// Cells without data, and values that are not a number, leave the ground as it is. Layer [`AMOUNT`], where there is
-/// one, weakens the change cell by cell. Ground that would pass the accepted elevations stops there and is counted as
-/// `limited`; `added` is the exact change in units of [`Height`].
+/// Cells without data and NaN values leave the ground as it is. The layer [`AMOUNT`], if present, scales the change
+/// of each cell. Ground that would exceed the allowed elevations is clamped and counted as `limited`; `added` is the
+/// exact change in units of [`Height`].
 pub fn add_to_ground(
     terrain: &mut Terrain,
     rows: Range<usize>,
@@ -140,7 +143,8 @@ pub fn add_to_ground(
         })
 }
 
-/// One row: every cell goes `share` of the way to what `target` makes of ground and value, all in units.
+/// Changes one row: each cell moves by `share` of the way from its ground to the `target` of ground and value, all in
+/// height units.
 fn lay_row(
     ground: &mut [Height],
     values: &[f32],
@@ -154,7 +158,7 @@ fn lay_row(
         let before = f64::from(height.0);
         let wanted = target(before, f64::from(*value) * UNITS);
         let share = share(j);
-        // A share of exactly one must not pass through the sum, which would round.
+        // A share of exactly 1 skips the sum, which would round.
         let wanted = if share == 1.0 { wanted } else { before + share * (wanted - before) };
         if value.is_nan() || wanted.is_nan() || skip(j) {
             continue;
@@ -168,18 +172,18 @@ fn lay_row(
     MassBalance { added: added.into(), limited, ..MassBalance::default() }
 }
 
-/// What the tests of base models share.
+/// Helpers for the tests of base models.
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
     use thalweg_core::{CellRect, Field};
 
-    /// A square world of `cells` cells a side, `extent` metres wide.
+    /// Returns a square map of `cells` cells per side that is `extent` metres wide.
     pub fn square(cells: usize, extent: f64) -> Grid {
         Grid::new([cells, cells], extent / cells as f64).unwrap()
     }
 
-    /// The ground that `model` makes of flat ground.
+    /// Returns the ground that `model` makes of flat ground.
     pub fn run(model: &dyn Model, grid: &Grid, seed: u64) -> Terrain {
         let mut terrain = Terrain::new(grid.clone());
         let mut budget = MassBalance::default();
@@ -191,12 +195,12 @@ pub(crate) mod testing {
         terrain
     }
 
-    /// The same in metres.
+    /// Returns the same in metres.
     pub fn metres(model: &dyn Model, grid: &Grid, seed: u64) -> Field<f64> {
         run(model, grid, seed).ground.map(|h| h.metres())
     }
 
-    /// Asserts that a window run alone holds the bits of the same window of the whole.
+    /// Asserts that a window computed alone has the same bits as that window of the whole map.
     pub fn assert_windows_agree(model: &dyn Model, grid: &Grid) {
         let whole = run(model, grid, 5).ground;
         let [rows, cols] = grid.size;
@@ -212,7 +216,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// Means of blocks of `k` × `k` cells: the same world at a coarser resolution.
+    /// Returns the means of blocks of `k` × `k` cells: the same map at a coarser resolution.
     pub fn coarsen(field: &Field<f64>, k: usize) -> Field<f64> {
         Field::generate([field.rows() / k, field.cols() / k], |i, j| {
             let block = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
@@ -220,14 +224,14 @@ pub(crate) mod testing {
         })
     }
 
-    /// Mean and standard deviation.
+    /// Returns the mean and the standard deviation.
     pub fn moments(values: &[f64]) -> [f64; 2] {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         [mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()]
     }
 
-    /// Root of the mean squared difference over the standard deviation of the first.
+    /// Returns the root mean square difference, divided by the standard deviation of `a`.
     pub fn relative_difference(a: &Field<f64>, b: &Field<f64>) -> f64 {
         let square: f64 = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).powi(2)).sum();
         (square / a.len() as f64).sqrt() / moments(a.as_slice())[1]
@@ -257,7 +261,7 @@ mod tests {
         let cases: [(Blend, [f64; 2]); 5] = [
             (Blend::Add, [40.0, -110.0]),
             (Blend::Replace, [50.0, -100.0]),
-            (Blend::Multiply, [-7.5, 0.0]), // 50 lies three quarters up −100..100, −100 at its foot
+            (Blend::Multiply, [-7.5, 0.0]), // 50 is three quarters of the way up −100..100, −100 at the lower end
             (Blend::Max, [50.0, -10.0]),
             (Blend::Min, [-10.0, -100.0]),
         ];

@@ -1,8 +1,8 @@
-//! Values on coarser cells, read smoothly between.
+//! Smooth interpolation of values given on coarser cells.
 
 use thalweg_core::{Field, Grid};
 
-/// Bilinear between the middles of the coarse cells, level beyond the outermost.
+/// Interpolates bilinearly between the centres of the coarse cells; values are constant beyond the outermost centres.
 pub fn between(values: &Field<f32>, coarse: &Grid, fine: &Grid) -> Field<f32> {
     let spots = |axis: usize| (0..fine.size[axis]).map(|cell| spot(fine, coarse, cell, axis)).collect::<Vec<_>>();
     let (rows, cols) = (spots(0), spots(1));
@@ -13,7 +13,8 @@ pub fn between(values: &Field<f32>, coarse: &Grid, fine: &Grid) -> Field<f32> {
     })
 }
 
-/// The coarse cells before and after the middle of a fine one along an axis, and how far on it lies.
+/// Returns the coarse cells before and after the centre of a fine one along an axis, and the fractional position
+/// between them.
 fn spot(fine: &Grid, coarse: &Grid, cell: usize, axis: usize) -> (usize, usize, f32) {
     let last = coarse.size[axis] - 1;
     let metres = ((fine.origin[axis] + cell as i64) as f64 + 0.5) * fine.cell;
@@ -35,7 +36,7 @@ mod tests {
         let coarse = coarse::grid(&fine, 4);
         let plane = |grid: &Grid| Field::generate(grid.size, |i, j| (2.0 * grid.y(i) - grid.x(j)) as f32);
         let (got, expected) = (between(&plane(&coarse), &coarse, &fine), plane(&fine));
-        // Beyond the middles of the outermost coarse cells it is level.
+        // Beyond the centres of the outermost coarse cells the values are constant.
         for i in 4..36 {
             for j in 4..20 {
                 assert!((got[(i, j)] - expected[(i, j)]).abs() < 1e-3, "{i}, {j}");

@@ -1,24 +1,28 @@
-//! Digging and laying ground with a round brush, to the unit: what particles do to the cells around them.
+//! Erosion and deposition with a round brush, exact to the height unit: the effect of particles on the cells around
+//! them.
 //!
-//! [`Soil`] is a patch's ground with all that goes with it: loose upper part, hardness, protection, records of wear and
-//! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
+//! [`Soil`] contains a patch's ground and everything that belongs to it: the sediment, hardness, protection, and
+//! records of erosion and deposition. An amount of erosion is divided over a [`Brush`] by cumulative integer weights,
+//! so that the shares sum to the amount exactly.
 
 use crate::model::MassBalance;
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::{SPLIT_PARTS, split};
 use thalweg_core::{Cell, CellRect, Height};
 
-/// Cumulated weights of a round brush in 65 535ths, row by row, rows padded with nothing to whole vectors.
+/// The cumulative weights of a round brush in 65 535ths, row by row. Rows are padded with zero weights to whole
+/// vectors.
 pub struct Brush {
     radius: usize,
     width: usize,
-    /// Running total before and after each cell.
+    /// The running totals before and after each cell.
     before: Vec<u16>,
     after: Vec<u16>,
 }
 
 impl Brush {
-    /// Weights 1 − |offset|/(radius + 1) for offsets up to `radius` cells (Beyer 2015), normalised.
+    /// Creates a brush with weights 1 − |offset|/(radius + 1) for offsets of up to `radius` cells (Beyer 2015),
+    /// normalised.
     pub fn new(radius: f64) -> Self {
         let side = 2 * radius as usize + 1;
         Self::padded(radius, if side <= 8 { side.next_power_of_two().max(4) } else { side.next_multiple_of(VECTOR) })
@@ -42,28 +46,30 @@ impl Brush {
     }
 }
 
-/// Columns that wide brushes work on together.
+/// The number of columns that wide brushes process together.
 const VECTOR: usize = 16;
 
-/// The whole of a brush's weights.
+/// The sum of a brush's weights.
 const ALL: u16 = u16::MAX;
 
-/// An amount ≥ 0 that the brush can share out: to the unit under half a metre; above, to a 16 384th of itself or better.
+/// Rounds an amount ≥ 0 down to one that the brush can divide exactly: a multiple of one unit below half a metre, and
+/// of 1/16 384 of the amount or less above.
 #[inline(always)]
 pub fn grained(amount: i32) -> i32 {
     let shift = grain(amount);
     (amount >> shift) << shift
 }
 
-/// Bits of an amount that the brush cannot share out, so that what is left fits 15. (Near a power of two one more, for
-/// the exponent is that of the nearest `f32`; it compiles to vectors, counting zeros does not everywhere.)
+/// Returns the number of low bits of an amount that the brush cannot divide, so that the rest fits into 15 bits.
+/// (Just below a power of two there can be one bit more, since the exponent is that of the nearest `f32`. This
+/// compiles to vector instructions everywhere; counting leading zeros does not.)
 #[inline(always)]
 fn grain(amount: i32) -> i32 {
     let exponent = ((amount as f32).to_bits() >> 23) as i32 - 127;
     (exponent - 14).max(0)
 }
 
-/// An amount about to be shared out.
+/// An amount that is about to be divided.
 #[derive(Clone, Copy)]
 struct Cut {
     factor: u32,
@@ -74,43 +80,44 @@ impl Cut {
     #[inline(always)]
     fn new(amount: i32) -> Self {
         let shift = grain(amount);
-        // One more than there is: its product with the whole weight, 2¹⁶ − 1, rounds down to what there is.
+        // One more than the amount: its product with the total weight, 2¹⁶ − 1, then rounds down to the amount
+        // itself.
         Self { factor: (amount >> shift) as u32 + 1, shift }
     }
 
-    /// What falls to a cell, before the shift: 16 bits throughout, of which a vector holds many.
+    /// Returns a cell's share before the shift. All values have 16 bits, of which a vector register holds many.
     #[inline(always)]
     fn grains(self, before: u16, after: u16) -> u16 {
         let share = |weight: u16| ((self.factor * u32::from(weight)) >> 16) as u16;
         share(after) - share(before)
     }
 
-    /// What falls to a cell, in units.
+    /// Returns a cell's share in height units.
     #[inline(always)]
     fn part(self, before: u16, after: u16) -> i32 {
         i32::from(self.grains(before, after)) << self.shift
     }
 }
 
-/// What was done, in units.
+/// The sums of what was done, in height units.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Taken from the ground.
+    /// The amount eroded from the ground.
     pub eroded: i64,
-    /// Laid on the ground.
+    /// The amount deposited on the ground.
     pub deposited: i64,
-    /// Carried out of the world.
+    /// The amount carried out of the map.
     pub exported: i64,
-    /// Made or lost by storage in fewer bits.
+    /// The amount created or lost by storage in fewer bits.
     pub rounded: i64,
-    /// Times that a floor or ceiling held a cell back.
+    /// The number of times that the lowest or highest allowed elevation limited a cell.
     pub limited: u64,
-    /// Steps that particles took.
+    /// The number of steps that particles took.
     pub steps: u64,
 }
 
 impl Tally {
-    /// As a ledger.
+    /// Converts the sums to a mass balance.
     pub fn budget(&self) -> MassBalance {
         MassBalance {
             eroded: self.eroded.into(),
@@ -124,34 +131,35 @@ impl Tally {
     }
 }
 
-/// A patch's planes, apart, so that all can be written at once. Optional ones are absent where nobody asked for them.
+/// The planes of a patch, stored separately so that all can be written at once. Optional planes are absent if they
+/// are not needed.
 pub struct Soil<'a> {
-    /// Elevation.
+    /// The elevation.
     pub ground: &'a mut [i32],
-    /// Thickness of the loose upper part.
+    /// The thickness of the sediment.
     pub loose: Option<&'a mut [i32]>,
-    /// Record of what was dug.
+    /// The record of erosion.
     pub wear: Option<&'a mut [i32]>,
-    /// Record of what was laid.
+    /// The record of deposition.
     pub deposit: Option<&'a mut [i32]>,
-    /// Share of a cut that bedrock withstands.
+    /// The share of the erosion that bedrock resists.
     pub hardness: Option<&'a [f32]>,
-    /// Share of a cut that is withheld.
+    /// The share of the erosion that is suppressed.
     pub protect: Option<&'a [f32]>,
-    /// Cells without data.
+    /// True for cells without data.
     pub outside: Option<&'a [bool]>,
-    /// Cells from one row to the next.
+    /// The number of cells from one row to the next.
     pub stride: usize,
     /// The cells that exist in the terrain.
     pub valid: CellRect<i32>,
-    /// No cell is dug below this elevation.
+    /// The elevation below which no cell is eroded.
     pub floor: i32,
-    /// Units between two heights that storage can tell apart; 1 is full precision.
+    /// The distance in units between two heights that the storage can distinguish; 1 is full precision.
     pub quantum: i32,
 }
 
 impl<'a> Soil<'a> {
-    /// Ground alone, which nothing holds, in rows of `stride` cells.
+    /// Creates a patch with ground alone, without any protection, in rows of `stride` cells.
     pub fn bare(ground: &'a mut [i32], stride: usize, valid: CellRect<i32>, floor: i32) -> Self {
         Self {
             ground,
@@ -170,25 +178,27 @@ impl<'a> Soil<'a> {
 }
 
 impl Soil<'_> {
-    /// Index of row `i`, column `j`.
+    /// Returns the index of row `i`, column `j`.
     #[inline(always)]
     pub fn at(&self, i: i32, j: i32) -> usize {
         (i as usize) * self.stride + j as usize
     }
 
-    /// Whether a cell may give less than is asked, or keep something else: the careful paths are needed then.
+    /// Returns true if a cell may give less than requested or store a rounded height, so that the slower code paths
+    /// are needed.
     pub fn is_special(&self) -> bool {
         self.hardness.is_some() || self.protect.is_some() || self.outside.is_some() || self.quantum > 1
     }
 
-    /// Whether one of the four corners of the position north-west of which (i, j) lies has no data.
+    /// Returns true if one of the four cells around a position has no data; (i, j) is the north-western one of them.
     pub fn has_no_data(&self, i: i32, j: i32) -> bool {
         let at = self.at(i, j);
         self.outside.is_some_and(|out| [0, 1, self.stride, self.stride + 1].iter().any(|k| out[at + k]))
     }
 
-    /// Digs `amount` (grained) around a cell and returns what was taken. `SPECIAL` says that a cell may give less than is
-    /// asked, or keep something else; `LAYERS` that there is a loose, wear or deposit plane.
+    /// Erodes `amount` (see [`grained`]) around a cell and returns what was eroded. `SPECIAL` states that a cell may
+    /// give less than requested or store a rounded height, `LAYERS` that there is a plane of sediment, erosion or
+    /// deposition.
     #[inline(always)]
     pub fn dig<const SPECIAL: bool, const LAYERS: bool>(
         &mut self,
@@ -215,8 +225,9 @@ impl Soil<'_> {
         self.dig_cells::<SPECIAL>(brush, Cell::new(i - radius, j - radius), amount, tally)
     }
 
-    /// Lays `amount` on the four corners around a position, by bilinear weights, and returns what there was room for: `at`
-    /// is the index of the north-western corner, from which the position is part of a row and of a column away.
+    /// Deposits `amount` on the four cells around a position, with bilinear weights, and returns what there was room
+    /// for. `at` is the index of the north-western cell; the second argument is the position's fractional distance
+    /// from it in rows and columns.
     #[inline(always)]
     pub fn lay<const SPECIAL: bool, const LAYERS: bool>(
         &mut self,
@@ -260,8 +271,8 @@ impl Soil<'_> {
         i - radius >= start.row && j - radius >= start.col && i + radius < end.row && j + radius < end.col
     }
 
-    /// A small brush where nothing holds it back: rows of a fixed width, which compile to vectors. False, and nothing
-    /// done, if a cell would fall below the floor.
+    /// Erodes with a small brush where nothing protects the cells. The rows have a fixed width, so that they compile
+    /// to vectors. Returns false, and changes nothing, if a cell would fall below the floor.
     #[inline(always)]
     fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
         &mut self,
@@ -296,7 +307,8 @@ impl Soil<'_> {
         true
     }
 
-    /// A brush of any size where nothing holds it back. False, and nothing done, if a cell would fall below the floor.
+    /// Erodes with a brush of any size where nothing protects the cells. Returns false, and changes nothing, if a
+    /// cell would fall below the floor.
     #[inline(always)]
     fn dig_wide<const LAYERS: bool>(&mut self, brush: &Brush, start: usize, amount: i32) -> bool {
         let cut = Cut::new(amount);
@@ -327,7 +339,7 @@ impl Soil<'_> {
         true
     }
 
-    /// Takes parts from the cells from `from` on, and from all planes that follow the ground.
+    /// Subtracts `parts` from the cells from `from` on, and updates all planes that follow the ground.
     #[inline(always)]
     fn change<const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, parts: &[i32; WIDTH]) {
         let mut cells = row::<WIDTH>(self.ground, from);
@@ -351,8 +363,8 @@ impl Soil<'_> {
         }
     }
 
-    /// Digs cell by cell from the brush's first row and column: at edges, floors, hard, loose and protected ground. Bit
-    /// for bit as the fast ways where both apply.
+    /// Erodes cell by cell from the brush's first row and column: at edges, at the floor, and in hard, loose or
+    /// protected ground. It gives the same bits as the fast code paths where both apply.
     #[inline(never)]
     fn dig_cells<const SPECIAL: bool>(
         &mut self,
@@ -374,7 +386,7 @@ impl Soil<'_> {
                 }
                 let at = self.at(ci, cj);
                 if SPECIAL && self.outside.is_some_and(|out| out[at]) {
-                    // Not even rounded.
+                    // A cell without data is not even rounded.
                     continue;
                 }
                 let part = if SPECIAL { self.given(at, part) } else { part };
@@ -398,8 +410,8 @@ impl Soil<'_> {
         taken
     }
 
-    /// How much of a cut of `part` the cell gives: less under protection, loose ground first and then
-    /// bedrock by its hardness.
+    /// Returns how much of an erosion of `part` the cell gives: less under protection, first from the sediment, then
+    /// from bedrock depending on its hardness.
     #[inline(always)]
     fn given(&self, at: usize, part: i32) -> i32 {
         let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share_of(share))) as i32;
@@ -410,7 +422,7 @@ impl Soil<'_> {
     }
 }
 
-/// A copy of the cells from `from` on, which stays in a vector register.
+/// Returns a copy of the cells from `from` on, which stays in a vector register.
 #[inline(always)]
 fn row<const WIDTH: usize>(cells: &[i32], from: usize) -> [i32; WIDTH] {
     let mut row = [0; WIDTH];
@@ -418,7 +430,8 @@ fn row<const WIDTH: usize>(cells: &[i32], from: usize) -> [i32; WIDTH] {
     row
 }
 
-/// Rounds a height down to what storage in fewer bits can hold; what that makes (or loses: negative) is returned.
+/// Rounds a height down to a value that storage in fewer bits can represent. Returns the change (negative for a
+/// loss).
 #[inline(always)]
 fn store(quantum: i32, cell: &mut i32) -> i32 {
     if quantum <= 1 {
@@ -444,7 +457,7 @@ mod tests {
         }
     }
 
-    /// A square of flat ground of 99 × 99 cells in rows of 128.
+    /// Returns a square of flat ground of 99 × 99 cells in rows of 128.
     fn flat(ground: &mut [i32]) -> Soil<'_> {
         Soil::bare(ground, 128, CellRect::new([0, 0], [99, 99]), -1_000_000_000)
     }

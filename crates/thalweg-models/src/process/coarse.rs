@@ -1,8 +1,9 @@
-//! A stepper at work on a coarser copy of the terrain: for processes whose own scale is wider than a cell.
+//! A stepper that works on a coarser copy of the terrain, for processes whose own scale is wider than a cell.
 //!
-//! Each step takes the mean of every block of K × K cells, lets the stepper run on that for a few steps, and lays the
-//! change of each block back over the fine ground: with the weights of a quadratic B-spline, so that neither blocks nor
-//! facets show, in integers, so that mass closes to the unit. What is finer than a block stays as it was.
+//! Each step averages every block of K × K cells, runs the inner stepper on the averages for a few steps, and adds
+//! the change of each block to the fine ground. The change is weighted by a quadratic B-spline, so that neither
+//! blocks nor facets are visible, and divided in integers, so that the mass balance closes exactly. Detail finer than
+//! a block stays as it was.
 
 use rayon::prelude::*;
 
@@ -10,22 +11,23 @@ use crate::model::{MassBalance, Stepper, Tick};
 use thalweg_core::terrain::{Cells, Coarser};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, Topology};
 
-/// `inner` at work on blocks of `factor` × `factor` cells, `rounds` of its `steps` to one of ours.
+/// A stepper that runs `inner` on blocks of `factor` × `factor` cells, `rounds` of its `steps` per step of its own.
 pub struct Coarsened {
-    /// Cells of a block's side, at least 2.
+    /// The number of cells along a block's side, at least 2.
     pub factor: usize,
-    /// Steps of the inner stepper in one step.
+    /// The number of the inner stepper's steps per step.
     pub rounds: u32,
-    /// Steps of the inner stepper in all.
+    /// The total number of the inner stepper's steps.
     pub steps: u32,
-    /// The stepper, started on [`grid`] of the same factor.
+    /// The inner stepper, started on [`grid`] of the same factor.
     pub inner: Box<dyn Stepper>,
 }
 
-/// Checks that whole blocks go round where edges are looped.
+/// Checks that a whole number of blocks fits along looped axes.
 ///
 /// # Errors
-/// When they do not, or there are too few of them; `name` and `value` are what is to be changed.
+/// Returns an error if it does not, or if there are too few blocks; `name` and `value` identify the setting to
+/// change.
 pub fn check(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Display) -> Result<()> {
     for (axis, looped) in grid.topology().looped.into_iter().enumerate() {
         let cells = grid.size[axis];
@@ -42,8 +44,8 @@ pub fn check(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Displ
     Ok(())
 }
 
-/// The grid of blocks over `grid`. Blocks are anchored to world cells; those at the end of the world may be partial, so where edges
-/// are looped whole ones have to go round ([`check`]).
+/// Returns the grid of blocks over `grid`. Blocks are anchored to world cells. The blocks at the ends of the world
+/// may be partial, so along looped axes a whole number of blocks must fit ([`check`]).
 pub fn grid(grid: &Grid, factor: usize) -> Grid {
     let side = factor as i64;
     let origin = grid.origin.map(|o| o.div_euclid(side));
@@ -84,20 +86,21 @@ impl Stepper for Coarsened {
     }
 }
 
-/// First cell of block `b` along an axis of the window, which may lie before it, in the window's cells.
+/// Returns the first cell of block `b` along an axis, in the window's cells; it may be before the window.
 fn start(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> i64 {
     (small.origin[axis] + b as i64) * factor as i64 - grid.origin[axis]
 }
 
-/// The cells of block `b` that are in the window.
+/// Returns the cells of block `b` that are inside the window.
 fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std::ops::Range<usize> {
     let from = start(grid, small, factor, axis, b);
     let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
     bound(from)..bound(from + factor as i64)
 }
 
-/// The terrain by blocks: means of ground and loose ground, of layers what their declarations say ([`Coarser`]). A block with a
-/// cell without data near is so as a whole, for what is laid back reaches a block beyond it.
+/// Returns the terrain averaged over blocks: means of the ground and of the sediment, and for layers what their
+/// specification defines ([`Coarser`]). A block has no data if any cell in it or in the blocks around it has none,
+/// because the change of a block is spread one block beyond it.
 pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     let fine = &terrain.grid;
     let (grid, topology) = (grid(fine, factor), fine.topology());
@@ -110,7 +113,7 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
             Height(sum.div_euclid(count) as i32)
         })
     };
-    // A block and a block round it.
+    // Returns the rows and columns of a block and of the blocks around it.
     let around = |i: usize, j: usize| {
         let widen = |span: std::ops::Range<usize>, axis: usize| {
             let wide = span.start as isize - factor as isize..(span.end + factor) as isize;
@@ -157,8 +160,8 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     }
 }
 
-/// Brings what the small terrain has become back to the fine one. Returns the units that the accepted elevations made or
-/// lost, and in how many cells.
+/// Adds the changes of the coarse terrain to the fine one. Returns the units that clamping to the allowed elevations
+/// created or lost, and the number of clamped cells.
 fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, factor: usize) -> (i128, u64) {
     let fine = terrain.grid.clone();
     let spline = Spline::new(&fine, &small.grid, factor);
@@ -202,7 +205,7 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
                     *count = count.saturating_add(from[(block(i, 0), block(j, 1))]);
                 }
             }),
-            // Factors are only read.
+            // Factor layers are only read.
             _ => {}
         }
     }
@@ -218,12 +221,14 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
     (made, limited)
 }
 
-/// Weights of a block's amount over itself and the eight blocks round it: a quadratic B-spline in either direction.
+/// The weights that distribute a block's amount over itself and the eight blocks around it: a quadratic B-spline in
+/// both directions.
 struct Spline {
     factor: usize,
-    /// Cumulated weights of the 3K × 3K cells, in parts of 2³⁰.
+    /// The cumulative weights of the 3K × 3K cells, in parts of 2³⁰.
     upto: Vec<i64>,
-    /// Fine row of each row round block row 0, 1 …: what falls outside the terrain is folded back inside.
+    /// The fine row of each row of the 3K rows around block row 0, 1, and so on; rows outside the terrain are
+    /// reflected back inside.
     rows: Vec<usize>,
     cols: Vec<usize>,
     blocks: [usize; 2],
@@ -234,7 +239,7 @@ impl Spline {
     fn new(fine: &Grid, small: &Grid, factor: usize) -> Self {
         let side = 3 * factor;
         let weight = |c: usize| {
-            // Distance from the block's centre, in blocks.
+            // The distance from the block's centre, in blocks.
             let t = ((c as f64 + 0.5) / factor as f64 - 1.5).abs();
             if t < 0.5 { 0.75 - t * t } else { 0.5 * (1.5 - t) * (1.5 - t) }
         };
@@ -260,7 +265,7 @@ impl Spline {
                     if let Some(line) = fine.topology().line(axis, x as isize) {
                         return line;
                     }
-                    // Mirrored at the edge; a terrain narrower than that takes it at its other edge.
+                    // Reflects at the edge; a terrain narrower than that is clamped to its other edge.
                     (if x < 0 {
                         -1 - x
                     } else if x >= cells {
@@ -275,7 +280,8 @@ impl Spline {
         Self { factor, upto, rows: folded(0), cols: folded(1), blocks: small.size, width: fine.size[1] }
     }
 
-    /// Hands out each block's amount: `add(cell, part)` for every cell that gets a part. The parts sum to the amount.
+    /// Distributes each block's amount: calls `add(cell, part)` for every cell that receives a part. The parts sum to
+    /// the amount.
     fn spread(&self, amounts: &[i64], mut add: impl FnMut(usize, i64)) {
         let side = 3 * self.factor;
         for (b, amount) in amounts.iter().enumerate().filter(|(_, amount)| **amount != 0) {
@@ -285,7 +291,7 @@ impl Spline {
             let mut before = 0;
             for (r, row) in self.rows[i * side..(i + 1) * side].iter().enumerate() {
                 for (c, col) in cols.iter().enumerate() {
-                    // amount · weight / 2³⁰, in two halves that fit 64 bits.
+                    // amount · weight / 2³⁰, in two halves that fit into 64 bits.
                     let weight = self.upto[r * side + c];
                     let total = whole * weight + ((grain * weight) >> 30);
                     if total != before {
@@ -334,7 +340,8 @@ mod tests {
 
     #[test]
     fn an_even_change_stays_even() {
-        // The splines of neighbouring blocks add up to one; each of the nine parts a cell gets is rounded by under a unit.
+        // The splines of neighbouring blocks add up to one; each of the nine parts that a cell receives is rounded by
+        // less than one unit.
         for factor in [2, 3, 8] {
             let mut terrain = terrain([48, 48]);
             let ground = terrain.ground.clone();

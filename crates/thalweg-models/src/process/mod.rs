@@ -1,5 +1,5 @@
-//! What several models are made of: digging, particles, creep and landslides, plants, and work on other cells than the ground's.
-//! Models use these, never one another.
+//! Building blocks that several models share: brushes, particles, hillslope processes, plants, and work on coarser or
+//! finer cells. Models use these and never one another.
 
 pub mod base;
 pub mod between;

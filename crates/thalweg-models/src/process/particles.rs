@@ -1,12 +1,14 @@
-//! The one scheduler that every particle model runs on.
+//! The scheduler that every particle model runs on.
 //!
-//! The world is cut into square tiles, anchored to world cells and coloured like a 2 × 2 chessboard. A round visits
-//! the four colours in turn. Tiles of one colour are a tile's width apart, further than a particle's step reaches, so
-//! they run at the same time; within a tile particles are stepped in a fixed order. A particle that leaves its tile is
-//! queued at the tile it enters, and queues are sorted by particle number before they run. So the result is the same
-//! for any number of threads, and a tile's ground stays in the nearest cache while its particles run over it.
+//! The world is divided into square tiles, anchored to world cells and coloured in a repeating pattern of 2 × 2
+//! tiles. A round visits the four colours in turn. Tiles of one colour are a tile's width apart, which is farther
+//! than a particle's step reaches, so they run in parallel; within a tile particles are stepped in a fixed order. A
+//! particle that leaves its tile is queued at the tile that it enters, and queues are sorted by particle number
+//! before they run. The result is therefore the same for any number of threads, and a tile's ground stays in the
+//! fastest cache while its particles move over it.
 //!
-//! Each tile works on a copy of its part of the planes (a [`Patch`]: the tile and a halo), written back afterwards.
+//! Each tile works on a copy of its part of the planes (a [`Patch`]: the tile and a halo), which is written back
+//! afterwards.
 
 use rayon::prelude::*;
 
@@ -14,31 +16,32 @@ use crate::model::MassBalance;
 use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec};
 use thalweg_core::{Cell, CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 
-/// Something that the scheduler can place: a number that orders it, and the world cell it is in.
+/// An item that the scheduler can place: it has a number that defines its order, and a world cell.
 pub trait Particle: Copy + Send + Sync {
-    /// Unique number; queues are sorted by it.
+    /// Returns its unique number, by which queues are sorted.
     fn number(&self) -> u64;
-    /// The world cell that it is in.
+    /// Returns the world cell that it is in.
     fn cell(&self) -> Cell<i64>;
 }
 
-/// What particles do in a tile.
+/// The behaviour of particles in a tile.
 pub trait Kernel: Sync {
-    /// The particle it moves.
+    /// The type of particle that it moves.
     type Particle: Particle;
 
-    /// The farthest cell from a particle that its step reads or writes.
+    /// Returns the distance in cells from a particle up to which its step reads or writes.
     fn step_reach(&self) -> usize;
 
-    /// How far beyond its tile a particle may go before it is handed on. Without it, one that dithers on a border, in a
-    /// hollow say, would change tiles at every step and take a round for each.
+    /// Returns how many cells beyond its tile a particle may move before it is handed on. Without this margin, a
+    /// particle that moves back and forth across a border, for example in a depression, would change tiles at every
+    /// step and take one round for each.
     fn margin(&self) -> usize;
 
-    /// Steps `queue`'s particles, in an order that depends on nothing but the queue, until each has ended or left the
-    /// patch's tile; those that left stay in `queue`.
+    /// Steps the particles of `queue`, in an order that depends on the queue alone, until each has ended or left the
+    /// patch's tile; those that left remain in `queue`.
     ///
     /// # Errors
-    /// A plane that it needs and that the patch has not.
+    /// Returns an error if the patch lacks a plane that the kernel needs.
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Result<MassBalance>;
 }
 
@@ -47,18 +50,19 @@ pub type Named<T> = (&'static str, T);
 
 /// The planes that a kernel reads and writes.
 pub struct Planes<'a> {
-    /// Read and written: elevations and thicknesses.
+    /// The elevations and thicknesses, which are read and written.
     pub heights: Vec<Named<&'a mut Field<Height>>>,
-    /// Read and written: counts.
+    /// The counts, which are read and written.
     pub counts: Vec<Named<&'a mut Field<u32>>>,
-    /// Only read: factors.
+    /// The factors, which are only read.
     pub factors: Vec<Named<&'a Field<f32>>>,
-    /// Only read: cells that are outside of the world (no data).
+    /// The mask of cells without data, which is only read.
     pub outside: Option<&'a Field<bool>>,
 }
 
 impl<'a> Planes<'a> {
-    /// A terrain's ground, its loose part where that is kept, those of these layers of factors that it has, and what has no data.
+    /// Returns a terrain's ground, its sediment if there is any, those of the given factor layers that it has, and
+    /// its mask of cells without data.
     pub fn of(terrain: &'a mut Terrain, factors: &[LayerSpec]) -> Self {
         let Terrain { ground, loose, nodata, layers, .. } = terrain;
         let factor = |spec: &LayerSpec| Some((spec.name, layers.get(spec.name)?.cells.float()?));
@@ -74,38 +78,39 @@ impl<'a> Planes<'a> {
     }
 }
 
-/// A tile with its halo, copied out of the planes. Rows have a fixed stride; all coordinates are the patch's own.
+/// A tile with its halo, copied out of the planes. Rows have a fixed stride; all coordinates are relative to the
+/// patch.
 #[derive(Default)]
 pub struct Patch {
-    /// World cell of the patch's row 0, column 0.
+    /// The world cell of the patch's row 0, column 0.
     pub origin: Cell<i64>,
-    /// Cells from one row to the next.
+    /// The number of cells from one row to the next.
     pub stride: usize,
     /// The cells of the tile, widened by the margin.
     pub tile: CellRect<i32>,
     /// The cells that exist in the terrain.
     pub valid: CellRect<i32>,
-    /// Copies of [`Planes::heights`], in units.
+    /// The copies of [`Planes::heights`], in height units.
     heights: Vec<Named<Vec<i32>>>,
-    /// Copies of [`Planes::counts`].
+    /// The copies of [`Planes::counts`].
     counts: Vec<Named<Vec<u32>>>,
-    /// Copies of [`Planes::factors`].
+    /// The copies of [`Planes::factors`].
     factors: Vec<Named<Vec<f32>>>,
-    /// Copy of [`Planes::outside`]; empty where there is none.
+    /// The copy of [`Planes::outside`]; empty if there is none.
     outside: Vec<bool>,
 }
 
-/// The planes of a patch, apart, so that several can be written at once; each is taken by its name.
+/// The planes of a patch, borrowed separately so that several can be written at once; each is taken by its name.
 pub struct Apart<'p> {
     heights: Vec<Named<&'p mut [i32]>>,
     counts: Vec<Named<&'p mut [u32]>>,
     factors: &'p [Named<Vec<f32>>],
-    /// Cells that are outside of the world, if there are any.
+    /// The mask of cells without data, if there is one.
     pub outside: Option<&'p [bool]>,
 }
 
 impl Patch {
-    /// Its planes.
+    /// Returns the patch's planes.
     pub fn planes(&mut self) -> Apart<'_> {
         Apart {
             heights: self.heights.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
@@ -117,17 +122,17 @@ impl Patch {
 }
 
 impl<'p> Apart<'p> {
-    /// Takes a plane of heights, if there is such a one.
+    /// Takes the plane of heights of that name, or returns `None` if there is none.
     pub fn height(&mut self, name: &str) -> Option<&'p mut [i32]> {
         taken(&mut self.heights, name)
     }
 
-    /// Takes a plane of counts, if there is such a one.
+    /// Takes the plane of counts of that name, or returns `None` if there is none.
     pub fn count(&mut self, name: &str) -> Option<&'p mut [u32]> {
         taken(&mut self.counts, name)
     }
 
-    /// A plane of factors, if there is such a one.
+    /// Returns the plane of factors of that name, or `None` if there is none.
     pub fn factor(&self, name: &str) -> Option<&'p [f32]> {
         self.factors.iter().find(|(is, _)| *is == name).map(|(_, plane)| plane.as_slice())
     }
@@ -138,28 +143,30 @@ fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
     Some(planes.swap_remove(at).1)
 }
 
-/// A plane of that name that particles cannot do without.
+/// Unwraps a plane that particles cannot work without.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error that names the plane if it is missing.
 pub fn require_layer<T>(name: &str, plane: Option<T>) -> Result<T> {
     plane.ok_or_else(|| Error::layer(name, "is a plane that these particles need, and was not handed to them"))
 }
 
-/// Side of a tile in cells for a halo (reach of a step and margin): a power of two, at least twice the halo.
+/// Returns the side of a tile in cells for a halo (the reach of a step plus the margin): a power of two, at least
+/// twice the halo.
 pub fn tile_side(halo: usize) -> usize {
     (2 * halo).next_power_of_two().max(64)
 }
 
-/// How far one round reaches: through all four colours.
+/// Returns the distance in cells that one round can reach, through all four colours.
 pub fn round_reach(halo: usize) -> usize {
     4 * (tile_side(halo) + halo)
 }
 
-/// Runs one round over `particles`, whose cells lie in the grid's window; those still alive come back, sorted by number.
+/// Runs one round over `particles`, whose cells are inside the grid's window. Returns the particles still alive,
+/// sorted by number, and the mass balance.
 ///
 /// # Errors
-/// As [`Kernel::run`].
+/// Returns the errors of [`Kernel::run`].
 pub fn round<K: Kernel>(
     kernel: &K,
     grid: &Grid,
@@ -167,7 +174,7 @@ pub fn round<K: Kernel>(
     particles: Vec<K::Particle>,
 ) -> Result<(Vec<K::Particle>, MassBalance)> {
     let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
-    // Queues as long as they need be: grown one by one they take up to twice the room.
+    // Allocate each queue at its final length, because growing it item by item takes up to twice the memory.
     let mut lengths = vec![0; layout.count[0] * layout.count[1]];
     particles.iter().for_each(|particle| lengths[layout.tile_of(particle.cell())] += 1);
     let mut queues: Vec<Vec<K::Particle>> = lengths.into_iter().map(Vec::with_capacity).collect();
@@ -217,30 +224,30 @@ pub fn round<K: Kernel>(
     Ok((alive, budget))
 }
 
-/// The names of the planes, in their order: the planes themselves are cut into rows.
+/// The names of the planes, in their order, since jobs contain only rows of the planes.
 struct Names {
     heights: Vec<&'static str>,
     counts: Vec<&'static str>,
     factors: Vec<&'static str>,
 }
 
-/// One tile at work: its queue, and its rows of each plane.
+/// The work on one tile: its queue, and its rows of each plane.
 struct Job<'a, P> {
-    /// Row and column among the tiles.
+    /// The row and column of the tile.
     tile: Cell,
     queue: Vec<P>,
     heights: Vec<&'a mut [Height]>,
     counts: Vec<&'a mut [u32]>,
 }
 
-/// How tiles lie over a terrain's window.
+/// The layout of tiles over a terrain's window.
 struct Layout {
     side: usize,
     halo: usize,
     margin: usize,
     size: Size,
     origin: Cell<i64>,
-    /// World tile number of the first tile row and column, and how many there are.
+    /// The world tile number of the first tile row and column, and the number of tiles.
     first: Cell<i64>,
     count: Size,
 }
@@ -262,12 +269,13 @@ impl Layout {
         }))
     }
 
-    /// Number of a tile, row by row.
+    /// Returns the index of a tile in row-major order.
     fn index(&self, tile: Cell) -> usize {
         tile.row * self.count[1] + tile.col
     }
 
-    /// The tiles of a colour (by parity of world tile numbers) that have particles, in row-major order.
+    /// Returns the tiles of a colour (by parity of their world tile numbers) that contain particles, in row-major
+    /// order.
     fn active<P>(&self, colour: Cell<i64>, queues: &[Vec<P>]) -> Vec<Cell> {
         let first = Cell::from_axes(|a| (colour[a] - self.first[a]).rem_euclid(2) as usize);
         let rows = (first.row..self.count[0]).step_by(2);
@@ -276,14 +284,15 @@ impl Layout {
             .collect()
     }
 
-    /// The rows (axis 0) or columns (axis 1) of the terrain that tile number `t` and its halo cover.
+    /// Returns the rows (axis 0) or columns (axis 1) of the terrain that tile number `t` and its halo cover.
     fn span(&self, t: usize, axis: usize) -> std::ops::Range<usize> {
         let start = (self.first[axis] + t as i64) * self.side as i64 - self.origin[axis];
         let bound = |x: i64| x.clamp(0, self.size[axis] as i64) as usize;
         bound(start - self.halo as i64)..bound(start + (self.side + self.halo) as i64)
     }
 
-    /// Cuts a plane into the jobs' rows. Jobs of one colour do not overlap, so each cell goes to one job at most.
+    /// Splits a plane into the jobs' rows. Jobs of one colour do not overlap, so each cell belongs to at most one
+    /// job.
     fn deal<'a, T, P>(
         &self,
         plane: &'a mut Field<T>,
@@ -293,7 +302,8 @@ impl Layout {
         let mut rows = plane.as_mut_slice().chunks_mut(self.size[1]).enumerate();
         for band in jobs.chunk_by_mut(|a, b| a.tile.row == b.tile.row) {
             let span = self.span(band[0].tile.row, 0);
-            // Bands come in order from the north and do not overlap, so rows before this one's are nobody's.
+            // Bands are ordered from north to south and do not overlap, so the rows before this band belong to no
+            // job.
             for (_, row) in rows.by_ref().skip_while(|(i, _)| *i < span.start).take(span.len()) {
                 let (mut rest, mut at) = (row, 0);
                 for job in band.iter_mut() {
@@ -316,7 +326,8 @@ impl Layout {
         outside: Option<&Field<bool>>,
         patch: &mut Patch,
     ) {
-        // One column more than tile and halos, rounded up: a kernel may read whole vectors past the last column.
+        // One column more than the tile and its halos, rounded up, because a kernel may read whole vectors past the
+        // last column.
         let side = self.side + 2 * self.halo;
         let stride = (side + 16).next_multiple_of(16);
         let cells = stride * (side + 1);
@@ -324,7 +335,7 @@ impl Layout {
         let [rows, cols] = [self.span(job.tile.row, 0), self.span(job.tile.col, 1)];
         let first = (self.halo - self.margin) as i32;
         let end = (self.halo + self.side + self.margin) as i32;
-        // Patch coordinates of the terrain's first and past-the-last cell that the patch covers.
+        // Patch coordinates of the first and of the past-the-end cell of the terrain that the patch covers.
         let local = |x: usize, a: usize| (x as i64 + self.origin[a] - start[a]) as i32;
         patch.origin = start;
         patch.stride = stride;
@@ -389,7 +400,7 @@ impl Layout {
     }
 }
 
-/// Makes room for planes of these names; what they held stays where the patch has had them before.
+/// Prepares planes of these names. Planes that the patch already had keep their old content and memory.
 fn blank<T>(planes: &mut Vec<Named<Vec<T>>>, names: &[&'static str]) {
     planes.resize_with(names.len(), Default::default);
     planes.iter_mut().zip(names).for_each(|(plane, name)| plane.0 = name);

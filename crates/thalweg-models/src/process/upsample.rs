@@ -1,14 +1,15 @@
-//! A terrain on cells of half the width, with all that lies on it.
+//! Refines a terrain, with all its layers, to cells of half the width.
 //!
-//! The kernel is that of average interpolation (Donoho 1993, "Smooth wavelet decompositions with blocky coefficient
-//! kernels", of order five): a cell's value is taken as the mean over the cell of a curve that has the means of its two
-//! neighbours to either side, and the halves get the means of that curve. First along rows, then along columns. What one
-//! half gets the other lacks, in whole units: every cell's four parts sum to four times its own, and so to what lay there.
+//! The method is average interpolation (Donoho 1993, "Smooth wavelet decompositions with blocky coefficient kernels",
+//! of order five): a cell's value is taken as the mean over the cell of a polynomial that also has the means of the
+//! two neighbours on either side, and the halves get that polynomial's means. It is applied first along rows, then
+//! along columns. What one half gains the other loses, in whole units, so the four parts of every cell sum to four
+//! times its value, which preserves the volume.
 
 use thalweg_core::terrain::{Cells, Finer};
 use thalweg_core::{Field, Grid, Height, Size, Terrain, Topology};
 
-/// The grid of the same world with cells of half the width.
+/// Returns the grid of the same map with cells of half the width.
 pub fn grid(grid: &Grid) -> Grid {
     Grid {
         size: grid.size.map(|n| 2 * n),
@@ -16,17 +17,17 @@ pub fn grid(grid: &Grid) -> Grid {
         first: grid.first.map(|n| 2 * n),
         origin: grid.origin.map(|o| 2 * o),
         cell: grid.cell / 2.0,
-        // A file's transform speaks of the file's own cells.
+        // A georeference describes the file's own cells, so it no longer applies.
         georeference: None,
         ..grid.clone()
     }
 }
 
-/// The terrain on cells of half the width.
+/// Returns the terrain on cells of half the width.
 ///
-/// Ground and loose ground keep their sums to the unit (a cell's thickness over a quarter of its area in each of four), and
-/// thicknesses stay positive where they were; real numbers keep their sum to what they can hold. Every layer becomes what its
-/// declaration says ([`Finer`]), counts stay. Things keep their place, and what they carry.
+/// Ground and sediment keep their sums exactly (each of the four parts has a quarter of the cell's area), and
+/// thicknesses stay non-negative; floating-point layers keep their sums up to rounding. Every layer is refined as its
+/// specification defines ([`Finer`]); counts are copied. Items in tables keep their position and their amounts.
 pub fn upsample_terrain(terrain: &Terrain) -> Terrain {
     let outside = terrain.nodata.as_ref();
     let topology = terrain.grid.topology();
@@ -53,7 +54,7 @@ pub fn upsample_terrain(terrain: &Terrain) -> Terrain {
         loose: terrain.loose.as_ref().map(|loose| thicknesses(loose, outside, topology)),
         nodata: outside.map(copied),
         layers: layers.collect(),
-        // Each thing goes on at the middle of its cell.
+        // Each item moves to the middle of its old cell.
         tables: terrain
             .tables
             .iter()
@@ -63,13 +64,13 @@ pub fn upsample_terrain(terrain: &Terrain) -> Terrain {
     }
 }
 
-/// Ground on cells of half the width; all of it among the accepted heights.
+/// Returns the ground on cells of half the width, within the allowed elevations.
 pub fn ground(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
     heights(field, outside, topology, |h| (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h)))
 }
 
-/// Heights on cells of half the width. A half differs from its cell by `room(height)` at most, both in units of
-/// [`Height`]; cells that are `outside` stay as they are, and others do not look at them.
+/// Returns heights on cells of half the width. A half differs from its cell by at most `room(height)`, both in units
+/// of [`Height`]. Cells that are `outside` are copied, and other cells ignore them.
 pub fn heights(
     field: &Field<Height>,
     outside: Option<&Field<bool>>,
@@ -96,7 +97,8 @@ pub fn heights(
     })
 }
 
-/// Value of half number `k` of a line of cells, of which those that are there are found by `at`; its cell has the value `own`.
+/// Returns the value of half number `k` of a line of cells. `at` returns the cells that exist; the half's own cell
+/// has the value `own`.
 fn half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> Option<i32>, own: i32) -> i32 {
     let cell = (k / 2) as isize;
     let before = |step: isize| at(cell - step).map(i64::from);
@@ -104,21 +106,22 @@ fn half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> Option<i32>,
     let rise = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
     let sum = match [before(2), before(1), Some(i64::from(own)), after(1), after(2)] {
         [Some(a), Some(b), _, Some(c), Some(d)] => 22 * (c - b) - 3 * (d - a),
-        // At an edge and beside it the curve would swing about a cell that is held there, higher with each level and the
-        // ground behind it lower: a straight line instead, no steeper than the flatter of the two rises on its way.
+        // At an edge and one cell from it, the polynomial would oscillate around a cell that is fixed there, more
+        // with each level, and lower the ground behind it. A straight line is used instead, no steeper than the
+        // flatter of the two adjacent rises.
         [_, b @ Some(_), own, c @ Some(_), _] => 32 * flatter(rise(b, own), rise(own, c)),
         [a, b @ Some(_), own, None, _] => 32 * flatter(rise(a, b), rise(b, own)),
         [_, None, own, c @ Some(_), d] => 32 * flatter(rise(own, c), rise(c, d)),
         _ => 0,
     };
-    // Both halves are numbers of 32 bits, whatever room there is.
+    // The bound keeps both halves within 32 bits, whatever `room` returns.
     let most = i64::from(room(own).clamp(0, i32::MAX - own.saturating_abs()));
-    // Rounded alike in both directions, so that a mirrored world is the mirrored one.
+    // Rounding is symmetric in both directions, so that a mirrored map gives the mirrored result.
     let by = ((sum.abs() + 64) / 128 * sum.signum()).clamp(-most, most);
     (i64::from(own) + if k.is_multiple_of(2) { -by } else { by }) as i32
 }
 
-/// The smaller of two rises; none where one goes up and the other down. Where one is not known, the other.
+/// Returns the smaller of two rises, and 0 if one goes up and the other down. If one is unknown, returns the other.
 fn flatter(a: Option<i64>, b: Option<i64>) -> i64 {
     match (a, b) {
         (Some(a), Some(b)) if a.signum() == b.signum() => a.signum() * a.abs().min(b.abs()),
@@ -127,12 +130,12 @@ fn flatter(a: Option<i64>, b: Option<i64>) -> i64 {
     }
 }
 
-/// Thicknesses: no part of a cell has less than nothing.
+/// Returns thicknesses on cells of half the width; no part of a cell is negative.
 pub fn thicknesses(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
     heights(field, outside, topology, |h| h.saturating_abs().min(i32::MAX - h.saturating_abs()))
 }
 
-/// The water of each cell over the four parts of its ground, as level as it can lie.
+/// Distributes the water of each cell over the four parts of its ground, as level as possible.
 fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
     let [rows, cols] = fine.size();
     let mut out = Field::new([rows, cols], Height::ZERO);
@@ -145,7 +148,8 @@ fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
         let mut beds = parts.map(|part| i64::from(fine[part].0));
         let heights = beds;
         beds.sort_unstable();
-        // The level at which the lowest parts hold it all: from all four down, until the highest of them is wet.
+        // Find the level at which the lowest parts hold all water: start with all four parts, and exclude the highest
+        // one as long as it would stay dry.
         let mut wet = 4;
         let level = loop {
             let held = beds.iter().take(wet).sum::<i64>() + 4 * depth;
@@ -154,7 +158,7 @@ fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
             }
             wet -= 1;
         };
-        // Units that do not go round lie on the first of the wet parts.
+        // Units that cannot be divided evenly go to the first of the wet parts.
         let mut rest = level[1];
         for (part, bed) in parts.into_iter().zip(heights) {
             if bed > level[0] || (bed == level[0] && rest == 0) {
@@ -168,7 +172,8 @@ fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
     out
 }
 
-/// Depths of water: no part of a cell has less than half of its cell's, and each as much more as the one opposite has less.
+/// Returns depths of water on cells of half the width. No part has less than half of its cell's depth, and opposite
+/// parts differ from it by equal and opposite amounts.
 fn depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
     let [rows, cols] = field.size();
     Field::generate([2 * rows, 2 * cols], |i, j| {
@@ -186,7 +191,8 @@ fn depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
     })
 }
 
-/// Factors, smooth between cells: nine sixteenths of the cell's own value, the rest of its neighbours'.
+/// Returns factors on cells of half the width, interpolated smoothly: nine sixteenths of the cell's own value, the
+/// rest from its neighbours.
 pub fn factors(field: &Field<f32>, topology: Topology) -> Field<f32> {
     let [rows, cols] = field.size();
     let near = |k: usize, axis: usize| {
@@ -199,7 +205,7 @@ pub fn factors(field: &Field<f32>, topology: Topology) -> Field<f32> {
     })
 }
 
-/// Each cell's value in all four parts.
+/// Returns each cell's value in all four of its parts.
 pub fn copied<T: Clone + Copy + Default + Send + Sync>(field: &Field<T>) -> Field<T> {
     let [rows, cols]: Size = field.size();
     Field::generate([2 * rows, 2 * cols], |i, j| field[(i / 2, j / 2)])
@@ -276,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_slope_and_a_bowl_go_on_without_steps() {
-        // Means of a parabola over cells of 4 are those of it over cells of 2, in the middle and at the edges of a plane.
+        // The means of a parabola over cells of 4 give those over cells of 2, and a plane is exact even at the edges.
         let mean = |x: f64, width: f64| x * x + width * width / 12.0;
         let coarse = Field::generate([3, 40], |_, j| Height::saturating(mean(4.0 * (j as f64 - 20.0) + 2.0, 4.0)));
         let fine = heights(&coarse, None, coarse.size().into(), |_| i32::MAX);
@@ -293,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_cell_held_at_the_edge_grows_no_wall_and_digs_no_pit() {
-        // An outlet's shoulder, 300 m above the floor that was cut behind it; and the same at the other end.
+        // An outlet's shoulder, 300 m above the floor that was eroded behind it, and the same at the other end.
         let line = [300, 0, 40, 60, 90, 160, 60, 20, 8, 0, 350].map(|m| Height::from_metres(f64::from(m)).unwrap());
         let mut ground = Field::generate([1, 11], |_, j| line[j]);
         for _ in 0..3 {
@@ -301,7 +307,7 @@ mod tests {
             let last = fine.cols() - 1;
             assert_eq!([0, last].map(|j| fine[(0, j)].metres()), [300.0, 350.0]);
             assert!(fine.row(0).iter().all(|h| h.metres() >= -10.0), "{:?}", fine.row(0));
-            // Only the cell at the very edge is held: the floor is cut up to it again.
+            // Only the cell at the very edge is fixed: the floor is eroded up to it again.
             let cut = |j: usize| {
                 if j == 1 {
                     2
@@ -331,7 +337,8 @@ mod tests {
         for (i, j) in (0..24).flat_map(|i| (0..24).map(move |j| (i, j))).filter(|at| deep[*at].0 > 0) {
             let at = fine.ground[(i, j)].0 + deep[(i, j)].0;
             let block = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (i / 2 * 2 + a, j / 2 * 2 + b));
-            // Within a cell the water is level to a unit; where all four parts are under it, it stands as it stood.
+            // Within a cell the water is level to one unit; where all four parts are under water, the level does not
+            // change.
             assert!(block.iter().filter(|p| deep[**p].0 > 0).all(|p| (fine.ground[*p].0 + deep[*p].0 - at).abs() <= 1));
             if block.iter().all(|p| deep[*p].0 > 0) {
                 assert!((at - level.0).abs() <= 1);
@@ -356,7 +363,7 @@ mod tests {
             let own = f64::from(water[(i, j)]);
             assert!((parts.iter().sum::<f64>() - 4.0 * own).abs() <= own * 3e-7);
             assert!(parts.iter().all(|x| *x >= 0.0));
-            // Through two cells side by side passes what passed through one.
+            // Two adjacent cells together carry the discharge of the one cell before.
             let passing = fine.float(&DISCHARGE).unwrap();
             assert_eq!(passing[(2 * i, 2 * j)] + passing[(2 * i, 2 * j + 1)], water[(i, j)]);
         }

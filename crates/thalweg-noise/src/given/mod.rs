@@ -1,5 +1,5 @@
-//! `Given`: a row of a table that a recipe gives to a stage. Springs, kinds of soil, beds of rock, mouths and waypoints are such
-//! rows; `tables` has the one list of them.
+//! [`Given`]: a row of a table that a recipe passes to a stage. Springs, kinds of soil, rock beds, river mouths and
+//! waypoints are such rows; `tables` lists all of them.
 
 pub mod rows;
 pub mod soils;
@@ -7,48 +7,48 @@ pub mod springs;
 
 use thalweg_core::{Grid, Result, Terrain};
 
-/// A row of a table that a recipe may give to a stage whose model keeps a table of that name.
+/// A row of a table that a recipe may pass to a stage whose model uses a table of that name.
 pub trait Given: Sized {
-    /// The table's name, in recipes and in terrains.
+    /// The name of the table, in recipes and in terrains.
     const TABLE: &'static str;
 
-    /// Whether the table goes from the terrain when its stage ends; else it stays for the stages after.
+    /// True if the table is removed from the terrain when its stage ends; otherwise it remains for later stages.
     const PASSING: bool;
 
-    /// The rows of a recipe's list; what a grid decides is checked later.
+    /// Parses a recipe's list into rows. Checks that depend on a grid are left to [`Given::check`].
     ///
     /// # Errors
-    /// When it is no list of such rows.
+    /// If the value is not a list of such rows.
     fn parse(list: &toml::Value) -> Result<Vec<Self>>;
 
-    /// The row as it stands in a recipe.
+    /// Returns the row as it is written in a recipe.
     fn to_toml(&self) -> String;
 
-    /// The JSON Schema of a recipe's list of rows.
+    /// Returns the JSON Schema of a recipe's list of rows.
     fn schema() -> serde_json::Value;
 
-    /// Moves what has a place in the world to where it lies in one so many times as wide.
+    /// Scales the positions in the row to a world that is `times` as wide.
     fn widen(&mut self, _times: f64) {}
 
-    /// Checks what a grid decides.
+    /// Checks everything that depends on the grid.
     ///
     /// # Errors
-    /// A place outside the world.
+    /// If a position is outside the world.
     fn check(_rows: &[Self], _grid: &Grid) -> Result<()> {
         Ok(())
     }
 
-    /// Checks that a terrain, and the table that it may have, can take the rows; there may be none.
+    /// Checks that a terrain, and the table that it may already have, can take `rows`, which may be empty.
     ///
     /// # Errors
-    /// When the terrain's own table is not what it should be, or would hold too much.
+    /// If the terrain's own table is invalid, or if it would exceed its maximum size.
     fn fit(_rows: &[Self], _terrain: &Terrain) -> Result<()> {
         Ok(())
     }
 
-    /// Puts rows, at least one, into a terrain.
+    /// Puts at least one row into a terrain.
     ///
     /// # Errors
-    /// As [`Given::check`] and [`Given::fit`].
+    /// Those of [`Given::check`] and [`Given::fit`].
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()>;
 }

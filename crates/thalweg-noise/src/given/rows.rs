@@ -1,30 +1,32 @@
-//! Tables of numbers within limits, a thing a row: from a recipe's list, as its schema, as a terrain's table, and back.
+//! Tables of bounded numbers, with one item per row: parsing from a recipe's list, the JSON Schema, and conversion to
+//! and from a terrain's table.
 
 use serde_json::{Map, json};
 
 use thalweg_core::terrain::{Column, Table};
 use thalweg_core::{Cell, Error, Grid, Result};
 
-/// A number of each row: a key in a recipe, a column in a terrain.
+/// The description of one number of a row: a key in a recipe and a column in a terrain.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// Key in a recipe and name of the column.
+    /// The key in a recipe and name of the column.
     pub name: &'static str,
-    /// Unit of the value, `1` if it has none.
+    /// The unit of the value, `1` if it has none.
     pub unit: &'static str,
-    /// Smallest value that is allowed.
+    /// The smallest allowed value.
     pub min: f64,
-    /// Largest value that is allowed.
+    /// The largest allowed value.
     pub max: f64,
-    /// Description, a sentence.
+    /// The description, a sentence.
     pub about: &'static str,
 }
 
-/// Farthest place from the map's corner in metres, either way: ten times as far as the widest world's. Which places a world has is for its
-/// grid to say: north and west of the map may lie a margin, as south and east of it.
+/// The largest distance of a position from the map's corner in metres, in either direction: ten times as far as in
+/// the widest world. The grid decides which positions belong to a world, because a margin may extend beyond the map
+/// on all sides.
 const FARTHEST: f64 = 1e9;
 
-/// Where a row's thing lies from west to east.
+/// The position of a row's item from west to east.
 pub const X: Entry = Entry {
     name: "x",
     unit: "m",
@@ -33,7 +35,7 @@ pub const X: Entry = Entry {
     about: "Eastward from the map's north-western corner.",
 };
 
-/// Where it lies from north to south.
+/// The position of a row's item from north to south.
 pub const Y: Entry = Entry { name: "y", unit: "m", min: -FARTHEST, max: FARTHEST, about: "Southward from there." };
 
 impl Entry {
@@ -45,10 +47,10 @@ impl Entry {
         }
     }
 
-    /// Returns the number if it is in range; messages name `owner`.
+    /// Returns the number if it is in range; error messages name `owner`.
     ///
     /// # Errors
-    /// A number out of range, with the range.
+    /// If the number is out of range; the message gives the range.
     pub fn check(&self, owner: &str, x: f64) -> Result<f64> {
         if (self.min..=self.max).contains(&x) {
             return Ok(x);
@@ -58,15 +60,15 @@ impl Entry {
     }
 }
 
-/// How messages call row `number` of a table, counted from 1.
+/// Returns the name of the row with index `number` in messages, counted from 1.
 pub fn name(table: &str, number: usize) -> String {
     format!("{table}[{}]", number + 1)
 }
 
-/// The rows of a recipe's list of at most `most`; `written` shows how one is written.
+/// Parses a recipe's list of at most `most` rows, each with `read`; `written` shows in messages how a row is written.
 ///
 /// # Errors
-/// When it is no such list, and what `read` refuses.
+/// If the value is not such a list, and the errors of `read`.
 pub fn list<T>(
     table: &str,
     value: &toml::Value,
@@ -85,10 +87,11 @@ pub fn list<T>(
     rows.iter().enumerate().map(row).collect()
 }
 
-/// The numbers of one row of a recipe's list, all of which it must have; `others` are its further keys.
+/// Reads the numbers of one row of a recipe's list, all of which are required; `others` names its further allowed
+/// keys.
 ///
 /// # Errors
-/// A key that is missing or unknown, a number out of its limits.
+/// If a key is missing or unknown, or a number is out of range.
 pub fn numbers<const N: usize>(
     owner: &str,
     row: &toml::Table,
@@ -109,13 +112,14 @@ pub fn numbers<const N: usize>(
     Ok(numbers)
 }
 
-/// A row's numbers as they stand in a recipe.
+/// Returns a row's numbers as they are written in a recipe.
 pub fn to_toml<T: std::fmt::Debug, const N: usize>(numbers: [T; N], entries: &[Entry; N]) -> String {
     let pairs: Vec<_> = entries.iter().zip(numbers).map(|(entry, x)| format!("{} = {x:?}", entry.name)).collect();
     pairs.join(", ")
 }
 
-/// The JSON Schema of a recipe's list of at most `most` rows of these numbers and the further keys of `others`.
+/// Returns the JSON Schema of a recipe's list of at most `most` rows with these numbers and the further keys in
+/// `others`.
 pub fn schema(most: usize, entries: &[Entry], others: Map<String, serde_json::Value>) -> serde_json::Value {
     let mut properties = others;
     for entry in entries {
@@ -128,7 +132,7 @@ pub fn schema(most: usize, entries: &[Entry], others: Map<String, serde_json::Va
     json!({"type": "array", "maxItems": most, "items": row})
 }
 
-/// The numbers as a terrain's table.
+/// Converts the numbers to a terrain's table.
 pub fn table<const N: usize>(rows: &[[f32; N]], entries: &[Entry; N]) -> Table {
     let column = |(c, entry): (usize, &Entry)| {
         let values = rows.iter().map(|row| row[c]).collect();
@@ -137,10 +141,10 @@ pub fn table<const N: usize>(rows: &[[f32; N]], entries: &[Entry; N]) -> Table {
     Table { columns: entries.iter().enumerate().map(column).collect() }
 }
 
-/// The numbers of a terrain's table, which may come from anywhere.
+/// Reads the numbers of a terrain's table, which may come from an untrusted source.
 ///
 /// # Errors
-/// When a column is missing or shorter than another, a number is out of its limits, or there are more than `most` rows.
+/// If a column is missing or shorter than another, a number is out of range, or there are more than `most` rows.
 pub fn read<const N: usize>(name: &str, table: &Table, entries: &[Entry; N], most: usize) -> Result<Vec<[f32; N]>> {
     let names = || entries.map(|entry| entry.name).join(", ");
     if !table.is_even() || entries.iter().any(|entry| table.floats(entry.name).is_none()) {
@@ -160,10 +164,10 @@ pub fn read<const N: usize>(name: &str, table: &Table, entries: &[Entry; N], mos
     (0..table.len()).map(row).collect()
 }
 
-/// The cells, in the window of a grid, that a table says in its columns `row` and `column` of world cells.
+/// Returns the cells, in the window of a grid, that a table's columns `row` and `column` specify as world cells.
 ///
 /// # Errors
-/// When a column is missing, of another kind or of another length, or a cell lies outside of the window.
+/// If a column is missing, of another type or another length, or if a cell is outside the window.
 pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<Cell>> {
     let (Some(rows), Some(cols), true) = (table.ints("row"), table.ints("column"), table.is_even()) else {
         return Err(Error::layer(table_name, "is a table without the columns row and column (whole), of one length"));
@@ -187,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_margin_has_places_on_all_sides() {
-        // A map of 6 × 8 cells in a margin of two.
+        // A map of 6 × 8 cells with a margin of two.
         let grid = Grid { first: Cell::new(-2, -2), origin: Cell::new(-2, -2), ..Grid::new([10, 12], 10.0).unwrap() };
         let placed = |x: f64, y: f64| table(&[Spring { x, y, rate: 1.0 }], &grid);
         for (x, y, cell) in [(-20.0, -11.0, [-2, -2]), (-0.5, 30.0, [3, -1]), (99.0, 79.0, [7, 9])] {

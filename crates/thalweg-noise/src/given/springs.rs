@@ -1,4 +1,4 @@
-//! [`Spring`]: water that keeps running out of the ground at a place; the table of springs that models of water read.
+//! [`Spring`]: a constant source of water at a position; the table of springs that water models read.
 
 use serde_json::Map;
 
@@ -7,47 +7,47 @@ use crate::given::rows::{self, Entry, X, Y};
 use thalweg_core::terrain::{Column, Table, within};
 use thalweg_core::{Cell, Error, Grid, Point, Result, Terrain};
 
-/// The table's name. Its columns are `row` and `column` (world cell) and `rate` (m³/s).
+/// The name of the table. Its columns are `row` and `column` (world cell) and `rate` (m³/s).
 pub const SPRINGS: &str = "springs";
 
 /// The largest number of springs in a stage.
 const MAX_SPRINGS: usize = 100_000;
 
-/// How a spring is written in a recipe.
+/// The syntax of a spring in a recipe.
 const WRITTEN: &str = "{ x = metres, y = metres, rate = m³/s }";
 
-/// Greatest rate of a spring in m³/s: more than all rivers of the Earth together.
+/// The largest rate of a spring in m³/s: more than all the rivers of the Earth together.
 pub const MAX_RATE: f64 = 1e7;
 
 const RATE: Entry = Entry { name: "rate", unit: "m³/s", min: 0.0, max: MAX_RATE, about: "Water." };
 
 const ENTRIES: [Entry; 3] = [X, Y, RATE];
 
-/// A spring at a place in the world, whatever its cells.
+/// A spring at a position in the world, independent of the cell size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spring {
-    /// Metres eastward from the world's north-western corner.
+    /// The distance in metres eastward from the world's north-western corner.
     pub x: f64,
-    /// Metres southward from there.
+    /// The distance in metres southward from that corner.
     pub y: f64,
-    /// Water in m³/s, 0 to [`MAX_RATE`].
+    /// The discharge in m³/s, 0 to [`MAX_RATE`].
     pub rate: f64,
 }
 
 /// A spring's cell in a terrain and its rate in m³/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpringSource {
-    /// Row and column in the terrain's own window.
+    /// The row and column in the terrain's own window.
     pub cell: Cell,
-    /// Water in m³/s.
+    /// The discharge in m³/s.
     pub rate: f64,
 }
 
 impl Spring {
-    /// Checks what can be checked without a grid; `name` is said in messages.
+    /// Checks what can be checked without a grid; messages call the spring `name`.
     ///
     /// # Errors
-    /// A place over 10⁹ m off, a rate that is negative or over [`MAX_RATE`], anything that is no number.
+    /// If the position is more than 10⁹ m away, the rate is negative or above [`MAX_RATE`], or a value is NaN.
     pub fn check(&self, name: &str) -> Result<()> {
         ENTRIES.iter().zip(self.numbers()).try_for_each(|(entry, x)| entry.check(name, x).map(drop))
     }
@@ -56,17 +56,17 @@ impl Spring {
         [self.x, self.y, self.rate]
     }
 
-    /// The world cell (row, column) of `grid` that the spring rises in; `name` is said in messages.
+    /// Returns the world cell (row, column) of `grid` that contains the spring; messages call the spring `name`.
     ///
     /// # Errors
-    /// As [`Spring::check`], and a place outside the world.
+    /// Those of [`Spring::check`], and a position outside the world.
     pub fn cell(&self, name: &str, grid: &Grid) -> Result<Cell<i64>> {
         self.check(name)?;
         cell_of(name, Point { x: self.x, y: self.y }, grid)
     }
 }
 
-/// The world cell (row, column) that holds a position; messages call the position `name`.
+/// Returns the world cell (row, column) that contains a position; messages call the position `name`.
 ///
 /// # Errors
 /// If the position is outside the world.
@@ -77,7 +77,8 @@ pub fn cell_of(name: &str, point: Point, grid: &Grid) -> Result<Cell<i64>> {
     })
 }
 
-/// The world cell (row, column) that holds a position; the world's far sides belong to it.
+/// Returns the world cell (row, column) that contains a position. Positions on the world's southern and eastern edges
+/// belong to the last row and column.
 ///
 /// # Errors
 /// The axis (0 is y) along which the position is outside the world.
@@ -121,16 +122,16 @@ impl Given for Spring {
         spring_sources(terrain).map(drop)
     }
 
-    /// They are added to those that the terrain has.
+    /// Adds the springs to those that the terrain already has.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
         add_springs(terrain, rows)
     }
 }
 
-/// The springs' table on `grid`: a row a spring, in their order, with the columns of [`SPRINGS`].
+/// Returns the table of `springs` on `grid`: one row per spring, in order, with the columns of [`SPRINGS`].
 ///
 /// # Errors
-/// As [`Spring::cell`].
+/// Those of [`Spring::cell`].
 pub fn table(springs: &[Spring], grid: &Grid) -> Result<Table> {
     let named = springs.iter().enumerate().map(|(number, spring)| spring.cell(&name(number), grid));
     let cells = named.collect::<Result<Vec<_>>>()?;
@@ -138,14 +139,14 @@ pub fn table(springs: &[Spring], grid: &Grid) -> Result<Table> {
     Ok(Table::at(cells).with(RATE.name, RATE.unit, Column::Float(rates)))
 }
 
-/// Adds springs to those that a terrain has; one at a time or all at once makes no difference. Springs of the world that lie outside the
-/// terrain's window are left out.
+/// Adds springs to those that a terrain already has. Adding them one at a time or all at once gives the same result.
+/// Springs of the world that are outside the terrain's window are left out.
 ///
 /// # Errors
-/// As [`Spring::cell`], and as [`spring_sources`] for the table that the terrain has.
+/// Those of [`Spring::cell`], and those of [`spring_sources`] for the terrain's existing table.
 pub fn add_springs(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
     let more = table(springs, &terrain.grid)?;
-    // A tile has the springs that lie in it.
+    // A tile keeps only the springs inside its window.
     let more = within(&more, &terrain.grid);
     spring_sources(terrain)?;
     match terrain.tables.get_mut(SPRINGS) {
@@ -155,11 +156,11 @@ pub fn add_springs(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
     Ok(())
 }
 
-/// The springs of a terrain's table, in its order; none without a table.
+/// Returns the springs of a terrain's table, in order; empty if there is no table.
 ///
 /// # Errors
-/// A table, which may come from anywhere, of other columns than those of [`SPRINGS`] or of columns unlike in length; a cell outside the
-/// terrain; a rate that is not 0 to [`MAX_RATE`].
+/// If the table, which may come from an untrusted source, has columns other than those of [`SPRINGS`] or columns of
+/// different lengths, if a cell is outside the terrain, or if a rate is not within 0 to [`MAX_RATE`].
 pub fn spring_sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
     let without = || Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate");
@@ -173,7 +174,7 @@ pub fn spring_sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     rows::cells(SPRINGS, table, &terrain.grid)?.into_iter().zip(rates).enumerate().map(source).collect()
 }
 
-/// How messages call the spring at index `number` of a list, by its place counted from 1: `springs[1]` for 0.
+/// Returns the name in messages of the spring at index `number` of a list, counted from 1: `springs[1]` for 0.
 pub fn name(number: usize) -> String {
     rows::name(SPRINGS, number)
 }

@@ -1,4 +1,5 @@
-//! [`Beds`]: hard and soft beds that dip; [`StandingBeds`]: the same as they stand at the end, anywhere in the world.
+//! [`Beds`]: dipping beds of alternating hardness; [`StandingBeds`]: the same beds as they are at the end of a run,
+//! for any part of the world.
 
 use std::fmt;
 
@@ -10,38 +11,39 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Grid, Point, Size};
 
-/// Grains in the pile of beds, after which they repeat: 131 km of rock.
+/// The number of grains in the pile of beds, after which the beds repeat: 131 km of rock.
 const PILE: usize = 1 << 16;
 
-/// Beds' thicknesses differ from their middle by up to this much in their natural logarithm.
+/// The range of the natural logarithm of a bed's thickness about its median, ±.
 const SPREAD: f64 = 0.7;
 
-/// What beds are like.
+/// The parameters of the beds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BedSettings {
-    /// Contrast of hard and soft beds: erodibility is up to e^(± this) times what it is without them.
+    /// The contrast between hard and soft beds: erodibility is multiplied by up to e^(± this value).
     pub contrast: f64,
-    /// Mean thickness of a bed, m.
+    /// The mean thickness of a bed in metres.
     pub thickness: f64,
-    /// How steeply beds dip, as rise over run.
+    /// The dip of the beds as rise over run.
     pub dip: f64,
-    /// Dip direction, towards which they fall, in degrees clockwise from north.
+    /// The dip direction, in which the beds fall, in degrees clockwise from north.
     pub direction: f64,
 }
 
-/// Hard and soft beds: a pile, in which soft beds weigh more.
+/// Hard and soft beds: a pile in which soft beds have a larger weight.
 #[derive(Debug, Clone)]
 pub struct Beds {
     pile: Pile,
-    /// Rise of the beds, in metres to a metre east and south.
+    /// The rise of the beds in metres per metre east and south.
     dip: [f64; 2],
 }
 
 impl Beds {
-    /// Beds whose thickness and softness this key draws.
+    /// Creates beds whose thickness and softness are drawn with `key`.
     pub fn new(settings: &BedSettings, key: Key) -> Self {
-        // Thickness from 0.46 to 1.85 of the mean, softness from 0.3 to the whole of the contrast, in turn hard and soft: few beds make
-        // cliffs, others a mere step.
+        // Thickness is 0.46 to 1.85 of the mean and softness 0.3 to 1 of the contrast, alternately hard and soft, so
+        // that a few beds make cliffs and others only a step. The factor on the thickness makes its mean exact: the
+        // mean of e^(±SPREAD), uniform in the exponent, is sinh(SPREAD)/SPREAD.
         let mut left = PILE;
         let mean = settings.thickness * SPREAD / libm::sinh(SPREAD);
         let beds = (0u64..).map_while(|bed| {
@@ -58,13 +60,14 @@ impl Beds {
         Self { pile, dip: [-settings.dip * sin, settings.dip * cos] }
     }
 
-    /// The pile; a bed's weight is its factor of erodibility.
+    /// Returns the pile; a bed's weight is its factor on erodibility.
     pub fn pile(&self) -> &Pile {
         &self.pile
     }
 
-    /// Height of the bottom of one of the pile's copies, in units from 0 to less than the pile's height, at a place (world metres eastward
-    /// and southward) where the rock has risen by `risen` units since it lay level at 0.
+    /// Returns the elevation of the bottom of one of the pile's copies, in units from 0 to less than the pile's
+    /// height, at a position (world metres eastward and southward) where the rock has been uplifted by `risen` units
+    /// since it was level at 0.
     #[inline]
     pub fn bottom(&self, risen: f64, place: Point) -> i64 {
         self.pile.within(self.height(risen, place).ceil() as i64)
@@ -76,32 +79,32 @@ impl Beds {
     }
 }
 
-/// By how much rock has risen: log-normal about a median.
+/// The total uplift of the rock: log-normal about a median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Risen {
-    /// The median, m.
+    /// The median in metres.
     pub metres: f64,
-    /// Standard deviation of its natural logarithm.
+    /// The standard deviation of its natural logarithm.
     pub variation: f64,
-    /// Wavelength of its largest forms, m.
+    /// The wavelength of its largest features in metres.
     pub wavelength: f64,
-    /// The direction along which it varies less.
+    /// The direction along which it varies more slowly.
     pub strike: Strike,
-    /// Key of the noise.
+    /// The key of the noise.
     pub key: Key,
 }
 
-/// Beds as they stand in a world, for cells of any width.
+/// Beds at their final position in a world, for cells of any width.
 ///
-/// How far the rock has risen is known on a lattice of cells of one width and drawn straight between their centres, so that it is the same
-/// whatever asks for it.
+/// The uplift is computed on a lattice of cells of one width and interpolated bilinearly between their centres, so
+/// that it is the same for every caller.
 #[derive(Clone)]
 pub struct StandingBeds {
     beds: Beds,
     risen: Risen,
-    /// Width of the lattice's cells, m.
+    /// The width of the lattice's cells in metres.
     cell: f64,
-    /// Softness of each grain of the pile.
+    /// The softness of each grain of the pile.
     softness: Vec<f32>,
 }
 
@@ -129,27 +132,29 @@ impl PartialEq for StandingBeds {
 }
 
 impl StandingBeds {
-    /// Beds on rock that has risen so, on a lattice of `cell` metres.
+    /// Creates beds on rock with the given uplift, on a lattice of `cell` metres.
     pub fn new(beds: Beds, risen: Risen, cell: f64) -> Self {
         let grain = (Pile::GRAIN * UNITS) as i64;
         let softness = (0..PILE as i64).map(|at| beds.pile.weight(at * grain) as f32).collect();
         Self { beds, risen, cell, softness }
     }
 
-    /// Softness, as a factor of erodibility, of the rock at an elevation of `height` units in a cell of this phase
-    /// ([`StandingBeds::phases`]).
+    /// Returns the softness, as a factor on erodibility, of the rock at an elevation of `height` units in a cell with
+    /// this phase ([`StandingBeds::phases`]).
     #[inline(always)]
     pub fn softness(&self, height: i32, phase: u32) -> f32 {
-        // A grain is 2¹⁷ units and the pile 2¹⁶ grains: half units that wrap are heights within the pile.
+        // A grain is 2¹⁷ units and the pile 2¹⁶ grains, so half-units that wrap at 2³² are elevations within the
+        // pile.
         self.softness[(((height >> 1) as u32).wrapping_sub(phase) >> 16) as usize]
     }
 
-    /// Returns where in the pile cells of `width` metres are: for `size` rows and columns from world cell `first` on,
-    /// row by row, the height of the pile's bottom in steps of two units, which wraps round as the pile does.
+    /// Returns the phase of the pile in each cell, row by row, for `size` rows and columns of cells of `width` metres
+    /// from world cell `first` on: the elevation of the pile's bottom in steps of two units, which wraps as the pile
+    /// repeats.
     pub fn phases(&self, first: impl Into<Cell<i64>>, size: Size, width: f64) -> Vec<u32> {
         let first = first.into();
         let centre = |k: i64| (k as f64 + 0.5) * width;
-        // The lattice's cells about the window's, their centres on both sides.
+        // The lattice cells that cover the window, with centres on both sides of each of its cells.
         let lattice = |metres: f64| metres / self.cell - 0.5;
         let from = Cell::from_axes(|axis| lattice(centre(first[axis])).floor() as i64);
         let to = [0, 1].map(|axis| lattice(centre(first[axis] + size[axis] as i64 - 1)).floor() as i64 + 2);

@@ -1,4 +1,4 @@
-//! Beds of rock, one on top of the other, as functions of place and height; and what of rock varies from place to place.
+//! Rock beds as functions of position and elevation, and the regional variation of rock properties.
 
 mod beds;
 mod pile;

@@ -1,44 +1,45 @@
-//! A pile of beds of rock, in which a slope of one angle counts for more in soft beds than in hard ones.
+//! A pile of rock beds in which a slope of a given angle counts for more in soft beds than in hard ones.
 
 use thalweg_core::terrain::height::UNITS;
 
-/// Units to one entry of the table of beds: every bed is a whole number of them thick.
+/// The units per entry of the table of beds: the thickness of every bed is a multiple of this.
 const GRAIN: i64 = 2 * UNITS as i64;
 
-/// Weight of a bed is counted in parts of so many.
+/// The denominator of the fixed-point weights of beds.
 const ONE: i64 = 1 << 16;
 
-/// Least and most that a bed may weigh.
+/// The smallest and largest weight of a bed.
 const WEIGHTS: [f64; 2] = [1.0 / 64.0, 64.0];
 
-/// Beds, one on top of the other, that repeat without end above and below.
+/// Rock beds on top of each other, repeated endlessly upward and downward.
 ///
-/// Climbing a bed counts for its thickness times its weight. What may rise by `tan` to a metre in a bed of weight 1 rises by
-/// `tan`/weight in another: whatever the width of the cells, a step from one to the next passes as much of each bed as it should.
+/// Climbing a bed counts for its thickness times its weight. A slope that may rise by `tan` per metre in a bed of
+/// weight 1 may rise by `tan`/weight in another. Whatever the cell width, a step from one cell to the next therefore
+/// passes through the right amount of each bed.
 #[derive(Debug, Clone)]
 pub struct Pile {
     /// The bed that each grain belongs to, from the bottom up.
     grains: Vec<u32>,
     beds: Vec<Bed>,
-    /// Its height, and what climbing it counts for.
+    /// The height of the pile, and its weighted height, in units.
     whole: [i64; 2],
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Bed {
-    /// Height of its bottom, and what climbing to there counts for, in units.
+    /// The elevation of its bottom, and the weighted height up to there, in units.
     bottom: i64,
     counted: i64,
-    /// In parts of [`ONE`].
+    /// The weight, in parts of [`ONE`].
     weight: i64,
 }
 
 impl Pile {
-    /// Metres of rock to a grain, the least that a bed is thick.
+    /// The metres of rock per grain: the least thickness of a bed.
     pub const GRAIN: f64 = 2.0;
 
-    /// A pile of beds from the bottom up, each so many grains thick and of such a weight, held within 1/64 to 64; of one bed of weight 1 if
-    /// there are none.
+    /// Creates a pile of beds from the bottom up, each given by its thickness in grains and its weight, which is
+    /// clamped to 1/64 to 64. Without beds the pile is one bed of weight 1.
     pub fn new(thickness_and_weight: impl IntoIterator<Item = (usize, f64)>) -> Self {
         let mut pile = Self { grains: Vec::new(), beds: Vec::new(), whole: [0; 2] };
         for (count, weight) in thickness_and_weight.into_iter().filter(|(count, _)| *count > 0) {
@@ -51,7 +52,7 @@ impl Pile {
     }
 
     fn add(&mut self, count: usize, weight: f64) {
-        // The cast takes NaN to 0.
+        // The cast converts NaN to 0.
         let weight = ((weight.clamp(WEIGHTS[0], WEIGHTS[1]) * ONE as f64) as i64).max(1);
         self.grains.extend(std::iter::repeat_n(self.beds.len() as u32, count));
         let [bottom, counted] = self.whole;
@@ -60,31 +61,33 @@ impl Pile {
         self.whole = [bottom + thickness, counted + thickness * weight / ONE];
     }
 
-    /// The number of the bed at `height` units over the pile's bottom, with the copy of the pile.
+    /// Returns the copy of the pile and the index of the bed at `height` units above the pile's bottom.
     #[inline]
     fn bed(&self, height: i64) -> (i64, usize) {
         let within = height.rem_euclid(self.whole[0]);
         (height.div_euclid(self.whole[0]), self.grains[(within / GRAIN) as usize] as usize)
     }
 
-    /// Weight of the bed at `height` units over the pile's bottom.
+    /// Returns the weight of the bed at `height` units above the pile's bottom.
     #[inline]
     pub fn weight(&self, height: i64) -> f64 {
         self.beds[self.bed(height).1].weight as f64 / ONE as f64
     }
 
-    /// A height within the pile, in units from 0 to less than its own height, at which the beds lie as they do at `height` units.
+    /// Returns the elevation within the pile, in units from 0 to less than its height, at which the beds are the same
+    /// as at `height` units.
     #[inline]
     pub fn within(&self, height: i64) -> i64 {
         height.rem_euclid(self.whole[0])
     }
 
-    /// The heaviest bed's weight.
+    /// Returns the weight of the heaviest bed.
     pub fn heaviest(&self) -> f64 {
         self.beds.iter().map(|bed| bed.weight).max().unwrap_or(ONE) as f64 / ONE as f64
     }
 
-    /// What climbing from the pile's bottom to `height` units counts for, in units; it never falls as height rises.
+    /// Returns the weighted height from the pile's bottom to `height` units, in units; it never decreases as `height`
+    /// increases.
     #[inline]
     pub fn counted(&self, height: i64) -> i64 {
         let (copy, bed) = self.bed(height);
@@ -92,8 +95,8 @@ impl Pile {
         copy * self.whole[1] + counted + (height - copy * self.whole[0] - bottom) * weight / ONE
     }
 
-    /// The height that a climb which counts for `by` units reaches from `height`, but no more than `most`; all in units over the pile's
-    /// bottom.
+    /// Returns the elevation reached by climbing a weighted height of `by` units from `height`, but at most `most`.
+    /// All are in units above the pile's bottom.
     #[inline]
     pub fn climbed(&self, height: i64, by: i64, most: i64) -> i64 {
         let goal = self.counted(height).saturating_add(by);
@@ -118,7 +121,7 @@ mod tests {
 
     const METRE: i64 = UNITS as i64;
 
-    /// Hard for 20 m, soft for 10 m, and so on.
+    /// A pile that is hard for 20 m, soft for 10 m, and so on.
     fn pile() -> Pile {
         Pile::new([(10, 0.5), (5, 2.0)])
     }
@@ -127,7 +130,7 @@ mod tests {
     fn climbs_count_by_the_beds_they_pass() {
         let pile = pile();
         assert_eq!([0, 19, 20, 29, 30, -1, -11].map(|z| pile.weight(z * METRE)), [0.5, 0.5, 2.0, 2.0, 0.5, 2.0, 0.5]);
-        // 20 m at a half and 10 m at twice: 30 m count for 30.
+        // 20 m at a weight of a half and 10 m at twice: 30 m count for 30.
         for (height, counts) in [(0, 0), (10, 5), (20, 10), (25, 20), (30, 30), (40, 35), (-10, -20), (-30, -30)] {
             assert_eq!(pile.counted(height * METRE), counts * METRE, "{height}");
         }
@@ -145,7 +148,7 @@ mod tests {
             let (counted, climbed) = (pile.counted(z), pile.climbed(z, 3 * METRE, i64::MAX));
             assert!(counted >= before[0] && climbed >= before[1], "{z}");
             before = [counted, climbed];
-            // As high as goes: a climb may round by what a unit of the lightest bed counts for.
+            // The climb is as high as possible: it may round by the weighted height of one unit of the lightest bed.
             assert!((0..=64).contains(&(counted + 3 * METRE - pile.counted(climbed))), "{z}");
         }
     }

@@ -1,4 +1,4 @@
-//! [`Vary`]: what of rock varies from region to region, as functions of the place.
+//! [`Vary`]: rock properties that vary from region to region, as functions of position.
 
 use rayon::prelude::*;
 
@@ -8,23 +8,23 @@ use thalweg_core::base::power::exp2;
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Field, Grid};
 
-/// Octaves of a regional field: from its wavelength down to what the grid carries.
+/// The number of octaves of a regional field, from its wavelength down to what the grid resolves.
 const OCTAVES: u32 = 16;
 
-/// What a finer octave of a regional field keeps of the one before: a red spectrum.
+/// The ratio of an octave's weight to that of the one before in a regional field: a red spectrum.
 const RED: f64 = 0.6;
 
-/// A field, or its one value.
+/// A field, or a single value for all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Vary {
-    /// The same everywhere.
+    /// The same value everywhere.
     Everywhere(f32),
-    /// A value a cell.
+    /// One value per cell.
     Field(Field<f32>),
 }
 
 impl Vary {
-    /// The value at cell `k`, an index in row-major order.
+    /// Returns the value at cell `k`, an index in row-major order.
     #[inline]
     pub fn at(&self, k: usize) -> f32 {
         match self {
@@ -34,21 +34,21 @@ impl Vary {
     }
 }
 
-/// How rock lies: what varies is longer than wide, along one direction.
+/// The anisotropy of the rock: features are longer than wide, along one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strike {
     /// The direction as a unit vector, east and south.
     pub direction: [f64; 2],
-    /// Length over width, 1 or more.
+    /// The ratio of length to width, 1 or more.
     pub times: f64,
 }
 
 impl Strike {
-    /// Rock that lies the same in all directions.
+    /// Isotropic rock.
     pub const NONE: Self = Self { direction: [1.0, 0.0], times: 1.0 };
 
-    /// A direction drawn by a key, `times` as long as wide: from 25° to 40° off one of the axes, for land that is drawn out along them or
-    /// along the diagonals reads as a trace of the grid.
+    /// Draws a direction with a key, with features `times` as long as wide. The direction is 25° to 40° off one of
+    /// the axes, because land that is stretched along the axes or the diagonals looks like an artefact of the grid.
     pub fn drawn(times: f64, key: Key) -> Self {
         let [turn, quarter] = key.pair();
         let degrees = 25.0 + 15.0 * (2.0 * turn).fract() + if turn < 0.5 { 0.0 } else { 25.0 };
@@ -57,39 +57,39 @@ impl Strike {
         Self { direction: [east, south], times }
     }
 
-    /// The same, so many times as long.
+    /// Returns the same strike with features `times` as long.
     pub fn longer(self, times: f64) -> Self {
         Self { times: times * self.times, ..self }
     }
 }
 
-/// Octaves of noise with a standard deviation, in powers of two.
+/// Octaves of noise with a given standard deviation, in powers of two.
 #[derive(Debug, Clone)]
 pub struct Octaves {
     noise: Fractal,
     scale: f32,
-    /// Where the noise is not itself what is added, but lines along its zeroes: half their width, in units of noise.
+    /// If set, the noise is not added itself but as lines along its zeroes: half their width, in units of noise.
     lines: Option<f32>,
 }
 
-/// Slope of noise across the lines of its zeroes, over its wavelength.
+/// The slope of the noise across the lines of its zeroes, per wavelength.
 const STEEPNESS: f64 = 1.4;
 
 impl Octaves {
-    /// Octaves from `wavelength` metres down, a red spectrum, whose sum, a natural logarithm, has the standard deviation `variation`;
-    /// `None` where that is not above 0.
+    /// Returns octaves from `wavelength` metres down with a red spectrum, whose sum, a natural logarithm, has the
+    /// standard deviation `variation`; `None` if `variation` is not above 0.
     pub fn red(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         (variation > 0.0).then(|| Self::new(variation, wavelength, RED, key, plane.into()))
     }
 
     fn new(variation: f64, wavelength: f64, gain: f64, key: Key, plane: Plane) -> Self {
         let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, plane);
-        // Fractal noise has a deviation of ⅓.
+        // Fractal noise has a standard deviation of ⅓.
         Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32, lines: None }
     }
 
-    /// Lines that bend, about `wavelength` metres apart and `width` metres wide, in whose middle the natural logarithm is `strength`;
-    /// `None` where that is not above 0.
+    /// Returns curved lines, about `wavelength` metres apart and `width` metres wide, in the middle of which the
+    /// natural logarithm is `strength`; `None` if `strength` is not above 0.
     pub fn lines(strength: f64, wavelength: f64, width: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         let noise = || Fractal::new(&FractalSettings::fbm(3, wavelength, 0.4), None, key, plane);
         let half = (0.5 * STEEPNESS * width / wavelength).max(1e-6) as f32;
@@ -97,7 +97,7 @@ impl Octaves {
         (strength > 0.0).then(|| Self { noise: noise(), scale, lines: Some(half) })
     }
 
-    /// The same along a strike.
+    /// Returns the same noise stretched along a strike.
     pub fn along(self, strike: Strike) -> Self {
         if strike.times <= 1.0 {
             return self;
@@ -105,13 +105,15 @@ impl Octaves {
         Self { noise: self.noise.drawn_out(strike.direction, strike.times), ..self }
     }
 
-    /// Octaves from `wavelength` metres down, of which each has the standard deviation `variation` of the natural logarithm.
+    /// Returns octaves from `wavelength` metres down, each of which has the standard deviation `variation` of the
+    /// natural logarithm.
     pub fn of_one_size(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Self {
         Self::new(variation * f64::from(OCTAVES).sqrt(), wavelength, 1.0, key, plane.into())
     }
 }
 
-/// `middle` times e to the power of the sum of the noises, for each cell of `grid`; in the unit of `middle`, one value without noises.
+/// Returns `middle` times e to the power of the sum of the noises for each cell of `grid`, in the unit of `middle`; a
+/// single value if there are no noises.
 pub fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary {
     if noises.iter().all(Option::is_none) {
         return Vary::Everywhere(middle as f32);
@@ -161,7 +163,7 @@ mod tests {
             let cells = (10..240usize).flat_map(|i| (10..240usize).map(move |j| (i, j)));
             cells.map(|(i, j)| (at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj)) - at(i, j)).abs()).sum()
         };
-        // Five cells along the strike, three east for four south, and five across it.
+        // Five cells along the strike (three east for every four south), and five across it.
         assert!(change([8, 6]) < 0.5 * change([-6, 8]), "{} {}", change([8, 6]), change([-6, 8]));
     }
 

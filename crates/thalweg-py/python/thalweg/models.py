@@ -77,7 +77,7 @@ def _page(page: _core._Page) -> str:
         lines.append("Dataset for a DataArray or a Dataset, else Terrain: heights as they were, and the layers that it writes.")
     else:
         lines.append("Heights in the kind that was given: an array for an array, a DataArray for a DataArray; with full=True all.")
-    for head, specs in (("Needs", page["needs"]), ("Heeds", page["uses"]), ("Writes", page["writes"])):
+    for head, specs in (("Needs", page["needs"]), ("Uses", page["uses"]), ("Writes", page["writes"])):
         if specs:
             lines += ["", head, "-" * len(head)]
             lines += [f"{name} [{unit}]: {meaning}" for name, unit, meaning in specs]

@@ -1,14 +1,14 @@
-//! Animated PNG: pictures of one size, one after another.
+//! Animated PNG: a sequence of pictures of one size.
 
 use std::io::{self, Write};
 
 use crate::pictures::picture::Picture;
 
-/// Writes an animated PNG of `count` pictures, `rate` of them in a second, played for ever. A viewer that knows no
-/// animation shows the first.
+/// Writes an animated PNG of `count` pictures at `rate` pictures per second, repeated endlessly. A viewer without
+/// support for animations shows the first picture.
 ///
 /// # Errors
-/// When the writer or a picture fails, there are none or not `count` of them, or they are of unequal size.
+/// If the writer or a picture fails, if there are no pictures or not exactly `count`, or if they differ in size.
 pub fn encode_animation(
     writer: impl Write,
     count: u32,

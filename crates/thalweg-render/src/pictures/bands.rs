@@ -1,8 +1,9 @@
-//! [`ShadedMap`]: the shaded map of ground that need not be in memory, drawn band by band to the same bits.
+//! [`ShadedMap`]: the shaded map of a terrain that need not be in memory, drawn band by band with bit-identical
+//! results.
 //!
-//! What reaches over the whole map is found before: ranges and slopes from a sample; what fills holes, and hills that
-//! take away the sky, from means of [`COARSE`] by [`COARSE`] cells, which are kept; the shadow as the surface that the
-//! sun's rays graze, handed on from band to band.
+//! Properties of the whole map are determined in advance: ranges and slopes from a sample; the filling of holes, and
+//! hills that hide the sky, from means of [`COARSE`] by [`COARSE`] cells, which are kept in memory; shadows as the
+//! surface that the sun's rays graze, which is passed on from band to band.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,34 +19,35 @@ use crate::pictures::relief::{Relief, Sampled, fill, fill_between, known_means};
 use crate::pictures::shade::{Scratch, ShadeOptions, brush_for, draw_row, furnished, stripe};
 use thalweg_core::{CellRect, Error, Field, Grid, Result, Size};
 
-/// Cells to a side of the means that are kept of the whole map.
+/// The side, in cells, of the blocks whose means are kept for the whole map.
 pub const COARSE: usize = 16;
 
-/// Halvings from cells to these means.
+/// The number of halvings from cells to these means.
 const FINE: usize = COARSE.ilog2() as usize;
 
-/// Rows that are drawn at once, and rows beside them that their light and their holes may depend on: filling reaches two coarse cells, what is
-/// hidden of the sky two and a half, of the three finer levels. All are whole coarse cells.
+/// The number of rows that are drawn at once, and the number of adjacent rows on which their light and the filling of
+/// their holes may depend: filling extends over two coarse cells, and the hidden sky over two and a half, at the
+/// three finer levels. Both are whole coarse cells.
 const BAND: usize = 512;
 const MARGIN: usize = 6 * COARSE;
 
-/// Bytes to a cell of a band: heights, what is known, means, light, shadow, pixels. To a coarse cell: means, what is known, levels of the sky. Of the
-/// rows that are compressed at once, in each of three forms.
+/// The number of bytes per cell of a band (elevation, data mask, means, light, shadow, pixels); per coarse cell
+/// (means, data mask, levels of the sky); and for the rows that are compressed at once, in each of three forms.
 const BAND_BYTES: u64 = 32;
 const MEAN_BYTES: u64 = 28;
 const PNG_BYTES: u64 = 72 << 20;
 
-/// Reads rows from the north: heights in metres, all columns of them; NaN where there is no data.
+/// Reads rows from the north, with all their columns: elevations in metres, NaN where there is no data.
 pub type ReadRows<'a> = dyn FnMut(Range<usize>) -> Result<Field<f32>> + 'a;
 
-/// A shaded map on its way into a file.
+/// A shaded map that is being drawn.
 pub struct ShadedMap<'a> {
     ground: Ground<'a>,
     brush: Brush,
     deepest: f32,
-    /// The sky over larger hills, by coarse cell, and the levels between.
+    /// The visible share of the sky over larger hills per coarse cell, including the levels in between.
     open: Option<Field<f32>>,
-    /// Grazed surface beside each band, on the side from which rays come.
+    /// The grazed surface next to each band, on the side that the rays come from.
     rims: Vec<Vec<f32>>,
     reduction: Reduction,
     map: Size,
@@ -54,29 +56,30 @@ pub struct ShadedMap<'a> {
     next: usize,
 }
 
-/// The ground and what is kept of it.
+/// The terrain, with the properties that are kept of it.
 struct Ground<'a> {
     read: Box<ReadRows<'a>>,
     size: Size,
     cell: f32,
     sea: Option<f32>,
-    /// Means that holes are filled from; `None` where there are no holes.
+    /// The means from which holes are filled; `None` if there are no holes.
     holes: Option<Field<f32>>,
 }
 
-/// Rows with their margins.
+/// Rows of the terrain with their margins.
 struct Band {
     relief: Relief,
-    /// Number of the first row that is here, and those that are asked for.
+    /// The map row of the first row here, and the map rows requested.
     first: usize,
     own: Range<usize>,
 }
 
 impl<'a> ShadedMap<'a> {
-    /// Looks at all rows, up to three times. Water, rivers and trees are not drawn.
+    /// Prepares the map by reading all rows, up to three times. Water, rivers and trees are not drawn.
     ///
     /// # Errors
-    /// As [`draw_map`](crate::pictures::shade::draw_map); options with water, rivers or trees; what `read` meets.
+    /// Those of [`draw_map`](crate::pictures::shade::draw_map); if the options contain water, rivers or trees; the
+    /// errors of `read`.
     pub fn new(grid: &Grid, options: ShadeOptions<'a>, read: Box<ReadRows<'a>>) -> Result<Self> {
         let water = &options.water;
         let lies_over =
@@ -108,7 +111,7 @@ impl<'a> ShadedMap<'a> {
         sampled.settle();
         let brush = brush_for(&sampled, sea, options.ramp, options.sun, options.exaggeration, options.range)?;
         let cell = [ground.cell; 2];
-        // The first of the coarse levels is of these means; the others follow.
+        // The first coarse level consists of these means; the further ones are computed from them.
         let mut levels = vec![means];
         levels.extend(coarser(&levels[0], halvings(size).saturating_sub(FINE)));
         let open = if halvings(size) > fine { open_sky(&levels, fine, None, cell, brush.exaggeration) } else { None };
@@ -127,7 +130,7 @@ impl<'a> ShadedMap<'a> {
         Ok(Self { ground, brush, deepest, open, rims, reduction, map, strip, drawn, next: 0 })
     }
 
-    /// Bytes of memory that it takes at the most over a map of so many rows and columns, beside what `read` takes.
+    /// Returns the maximum memory in bytes that it takes for a map of the given size, in addition to that of `read`.
     pub fn bytes([rows, cols]: Size) -> u64 {
         let (rows, cols) = (rows as u64, cols as u64);
         let band = (BAND + 2 * MARGIN) as u64 * cols * BAND_BYTES;
@@ -135,16 +138,17 @@ impl<'a> ShadedMap<'a> {
         band + means + rows.div_ceil(BAND as u64) * cols * 4 + PNG_BYTES
     }
 
-    /// Rows and columns of the picture, with what stands below the map.
+    /// Returns the rows and columns of the picture, including the strip below the map.
     pub fn size(&self) -> Size {
         let [rows, cols] = self.strip.size();
         [self.map[0] + rows, self.map[1].max(cols)]
     }
 
-    /// The picture's next `count` rows, a colour a pixel, by rows from the left; fewer where it ends.
+    /// Returns the next `count` rows of the picture, one colour per pixel, row by row from the left; fewer at the
+    /// end.
     ///
     /// # Errors
-    /// What reading meets.
+    /// Those of reading.
     pub fn rows(&mut self, count: usize) -> Result<Vec<Rgb>> {
         let cols = self.size()[1];
         while self.drawn.len() < count && self.next * BAND < self.ground.size[0] {
@@ -197,7 +201,7 @@ impl<'a> ShadedMap<'a> {
 }
 
 impl Ground<'_> {
-    /// Means of what is known about holes, if there are any.
+    /// Computes the means for the filling of holes, if there are any.
     fn find_holes(&mut self) -> Result<()> {
         let coarse = self.size.map(|n| n.div_ceil(COARSE));
         let (mut means, mut known, mut any) = (Field::new(coarse, 0.0), Field::new(coarse, false), false);
@@ -233,13 +237,13 @@ impl Ground<'_> {
 }
 
 impl Band {
-    /// The heights of its own rows.
+    /// Returns the elevations of its own rows.
     fn inner(&self) -> Field<f32> {
         cut(&self.relief.heights, self.own.start - self.first, self.own.len())
     }
 }
 
-/// Fills cells that are not known from those that are and, `halvings` coarser, from `coarse`.
+/// Fills unknown cells from known ones and, `halvings` levels coarser, from `coarse`.
 fn filled(mut values: Field<f32>, known: &Field<bool>, halvings: usize, coarse: &Field<f32>) -> Field<f32> {
     if halvings == 0 {
         return coarse.clone();

@@ -1,15 +1,16 @@
-//! Colour arithmetic: sRGB, linear light, OKLab.
+//! Colour arithmetic: sRGB, linear light and OKLab.
 
 use std::sync::LazyLock;
 
-/// A colour as stored in files: red, green, blue of sRGB, 8 bits a channel.
+/// A colour as stored in files: red, green and blue of sRGB, 8 bits per channel.
 pub type Rgb = [u8; 3];
 
-/// A colour as light adds up: red, green, blue, linear; 0 is black, 1 white.
+/// A colour in linear light, in which light adds up: red, green and blue; 0 is black, 1 white.
 pub type Linear = [f32; 3];
 
-/// Entries of the table back to sRGB. The curve is steepest at black, 12.92 · 255 codes per unit of light, so a step of
-/// the table is 0.2 of a code there and every code survives the way to linear light and back.
+/// The number of entries of the table from linear light to sRGB. The curve is steepest at black, with 12.92 · 255
+/// codes per unit of light, so a step of the table is 0.2 of a code there and every code survives the conversion to
+/// linear light and back.
 const STEPS: usize = 16_384;
 
 static DECODE: LazyLock<[f32; 256]> = LazyLock::new(|| {
@@ -28,31 +29,31 @@ static ENCODE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..STEPS).map(encode).collect()
 });
 
-/// From sRGB to linear light (IEC 61966-2-1).
+/// Converts sRGB to linear light (IEC 61966-2-1).
 pub fn linear(rgb: Rgb) -> Linear {
     rgb.map(|code| DECODE[usize::from(code)])
 }
 
-/// From linear light to sRGB; below 0 is black, above 1 white.
+/// Converts linear light to sRGB; values below 0 become black, those above 1 white.
 pub fn srgb(colour: Linear) -> Rgb {
     let table = ENCODE.as_slice();
-    // The cast saturates, so that NaN and negatives give black.
+    // The cast saturates, so NaN and negative values give black.
     let code = |x: f32| table[((x * (STEPS - 1) as f32 + 0.5) as usize).min(STEPS - 1)];
     [code(colour[0]), code(colour[1]), code(colour[2])]
 }
 
-/// `a` and `b` mixed in linear light; `t`, 0 to 1, is the share of `b`.
+/// Mixes `a` and `b` in linear light; `t`, 0 to 1, is the share of `b`.
 pub fn mix(a: Linear, b: Linear, t: f32) -> Linear {
     std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
 }
 
-/// A colour times a coloured light, channel by channel; a light of 1 leaves it as it is.
+/// Multiplies a colour by a coloured light, channel by channel; a light of 1 leaves it unchanged.
 pub fn lit(colour: Linear, light: Linear) -> Linear {
     std::array::from_fn(|c| colour[c] * light[c])
 }
 
-/// To OKLab, in which equal steps look about equal (Ottosson 2020): lightness 0 to 1, green (below 0) to red, blue
-/// (below 0) to yellow.
+/// Converts to OKLab, in which equal steps look about equal (Ottosson 2020): lightness 0 to 1, green (negative) to
+/// red, blue (negative) to yellow.
 pub fn to_oklab(colour: Linear) -> [f64; 3] {
     let [r, g, b] = colour.map(f64::from);
     let l = libm::cbrt(0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b);
@@ -65,7 +66,7 @@ pub fn to_oklab(colour: Linear) -> [f64; 3] {
     ]
 }
 
-/// From OKLab ([`to_oklab`]); what no screen shows is left outside of 0 to 1.
+/// Converts from OKLab ([`to_oklab`]); colours that no screen can show remain outside 0 to 1.
 pub fn from_oklab([lightness, a, b]: [f64; 3]) -> Linear {
     let cube = |x: f64| x * x * x;
     let l = cube(lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b);
@@ -88,7 +89,7 @@ mod tests {
             let rgb = [code, 255 - code, code / 2];
             assert_eq!(srgb(linear(rgb)), rgb);
             let back = from_oklab(to_oklab(linear(rgb)));
-            // The published matrices are inverse to each other to about 1e-7.
+            // The published matrices are inverses of each other to about 1e-7.
             for c in 0..3 {
                 assert!((back[c] - linear(rgb)[c]).abs() < 1e-5, "{rgb:?}");
             }

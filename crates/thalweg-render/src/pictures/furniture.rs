@@ -1,4 +1,4 @@
-//! What stands below a map: scale bar and colour legend.
+//! The strip below a map: scale bar and colour legend.
 
 use crate::pictures::colour::{Rgb, srgb};
 use crate::pictures::picture::Picture;
@@ -6,35 +6,35 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::text::{Letters, draw};
 use thalweg_core::{Cell, CellRect};
 
-/// Paper and ink of everything that is not terrain.
+/// The background and text colour of everything that is not terrain.
 pub const PAPER: Rgb = [250, 249, 246];
 /// See [`PAPER`].
 pub const INK: Rgb = [52, 54, 58];
 
 const MARGIN: usize = 12;
-/// Height of the strip with scale bar and legend, in pixels.
+/// The height of the strip with scale bar and legend, in pixels.
 pub const HEIGHT: usize = 48;
 const BAR: usize = 8;
 const LEGEND: usize = 160;
 
-/// A ramp with its ends' values.
+/// A ramp with the values of its ends.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Legend<'a> {
     /// The ramp.
     pub ramp: &'static Ramp,
-    /// Value at its start, in `unit`.
+    /// The value at its start, in `unit`.
     pub low: f64,
-    /// Value at its end, in `unit`.
+    /// The value at its end, in `unit`.
     pub high: f64,
-    /// Unit of both.
+    /// The unit of both.
     pub unit: &'a str,
-    /// Whether steps along the ramp are factors rather than differences (it is then said).
+    /// True if the ramp is logarithmic: equal steps are equal factors (the legend then says so).
     pub log: bool,
 }
 
-/// The map with a strip of paper below it that carries a scale bar (`scale`: metres a pixel) on the left and a legend on
-/// the right; the map itself if neither is wanted. A map too narrow for them gets paper beside it.
+/// Returns the map with a strip below it that contains a scale bar (`scale`: metres per pixel) on the left and a
+/// legend on the right; the map itself if neither is requested. A map too narrow for them is widened with background.
 pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend<'_>>) -> Picture {
     if scale.is_none() && legend.is_none() {
         return map;
@@ -47,8 +47,8 @@ pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend<'_>>) -> P
     all
 }
 
-/// The map with a strip of paper below it, a scale bar on its left if `scale` (metres a pixel) is given; and the pixel
-/// in it where a legend `right` pixels wide, margins included, begins.
+/// Returns the map with a strip below it, with a scale bar on its left if `scale` (metres per pixel) is given; and
+/// the pixel in it at which a legend `right` pixels wide, margins included, begins.
 pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, Cell) {
     let [rows, cols] = map.size();
     let bar = scale.map(|metres| ScaleBar::new(metres, (cols / 4).clamp(60, 240)));
@@ -62,7 +62,8 @@ pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, Cell) 
     (all, Cell::new(rows + MARGIN, width - right))
 }
 
-/// The longest of 1, 2 or 5 times a power of ten metres that is at most `pixels` long.
+/// A scale bar whose length is the largest of 1, 2 or 5 times a power of ten metres that fits into a given number of
+/// pixels.
 struct ScaleBar {
     pixels: usize,
     label: String,
@@ -86,7 +87,7 @@ impl ScaleBar {
     fn draw(&self, picture: &mut Picture, start: Cell) {
         let Cell { row: top, col: left } = start;
         picture.fill(CellRect::new(start, [BAR, self.pixels]), INK);
-        // A pale right half makes the middle readable.
+        // A pale right half marks the middle.
         let half = self.pixels / 2;
         let size = [BAR - 2, (self.pixels - half).saturating_sub(1)];
         picture.fill(CellRect::new([top + 1, left + half], size), PAPER);
@@ -94,9 +95,9 @@ impl ScaleBar {
     }
 }
 
-/// The greatest of 1, 2, 5 times a power of ten that is not above `x` (positive).
+/// Returns the largest of 1, 2, 5 times a power of ten that is not above `x` (positive).
 pub fn round_down(x: f64) -> f64 {
-    // Powers are formed from their decimal text, so that 1000 is 1000 and not 999.9999.
+    // Powers are parsed from their decimal text, so that 1000 is exactly 1000 and not 999.9999.
     let power = |n: i32| format!("1e{n}").parse::<f64>().unwrap_or(1.0);
     let mut exponent = libm::floor(libm::log10(x)) as i32;
     if power(exponent) > x {
@@ -109,7 +110,7 @@ pub fn round_down(x: f64) -> f64 {
         .unwrap_or(power(exponent))
 }
 
-/// The texts at a legend's ends.
+/// Returns the texts at a legend's ends.
 pub fn ends(legend: &Legend<'_>) -> [String; 2] {
     let text = |x: f64| match x.abs() {
         a if a >= 1e6 || (a > 0.0 && a < 1e-3) => format!("{x:.1e}"),

@@ -1,4 +1,4 @@
-//! A data layer (visits, wear, water …) as colours over the grey relief.
+//! Drawing of a data layer (visits, wear, water and so on) as colours over the grey relief.
 
 use crate::pictures::colour::{mix, srgb};
 use crate::pictures::furniture::{self, Legend};
@@ -12,37 +12,38 @@ use crate::pictures::shade::{brush, hatch};
 use thalweg_core::terrain::Hue;
 use thalweg_core::{Error, Field, Result, Terrain};
 
-/// Reflectance, 0 to 1, of the ground under the data.
+/// The reflectance, 0 to 1, of the terrain under the data.
 pub const GREY: f32 = 0.62;
-/// Cover, 0 to 1, of the data's colour where it is strongest.
+/// The opacity, 0 to 1, of the data's colour where it is strongest.
 pub const COVER: f32 = 0.9;
 
 thalweg_core::with_defaults! {
     /// How to draw a data layer.
     #[derive(Debug, Clone)]
     pub struct LayerOptions<'a> {
-        /// The data's colours.
+        /// The colours of the data.
         pub ramp: &'static Ramp = Ramp::viridis(),
-        /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
+        /// True for a logarithmic scale, on which equal steps of colour are equal factors; only values above 0 are
+        /// drawn then.
         pub log: bool = false,
-        /// Values of the ramp's ends, the low one first; `None` takes what [`range()`] finds.
+        /// Values at the ramp's ends, the low one first; `None` takes those that [`range()`] finds.
         pub range: Option<[f32; 2]> = None,
-        /// The values' unit, for the legend.
+        /// Unit of the values, for the legend.
         pub unit: &'a str = "",
-        /// What is shown, as errors name it; it is not drawn.
+        /// Name of what is shown, for error messages; it is not drawn.
         pub title: &'a str = "",
-        /// Whether to draw a scale bar below.
+        /// True to draw a scale bar below.
         pub scale_bar: bool = false,
-        /// Whether to draw the ramp with its values below.
+        /// True to draw the ramp with its values below.
         pub legend: bool = true,
-        /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+        /// Greatest length of the map's longer side in pixels; `None` draws one pixel per cell.
         pub max_size: Option<usize> = None,
     }
 }
 
 impl<'a> LayerOptions<'a> {
-    /// Returns colours and a scale for a layer that is declared with that hue and unit: powers of ten for what passes,
-    /// blues for what is wet, earth for what is loose.
+    /// Returns colours and a scale for a layer that is declared with the given hue and unit: powers of ten for
+    /// quantities that pass through, blues for water, earth colours for sediment.
     pub fn fitting(hue: Hue, unit: &'a str) -> Self {
         let (ramp, log, range) = match hue {
             Hue::Passing => (Ramp::water(), true, None),
@@ -55,11 +56,11 @@ impl<'a> LayerOptions<'a> {
     }
 }
 
-/// The layer's `values` by cell, coloured over the terrain's grey relief. NaN, and zero in a layer that begins there,
-/// leave the relief bare; it shines through small values.
+/// Draws the layer's `values` per cell, coloured over the terrain's grey relief. NaN, and zero in a layer whose range
+/// begins there, leave the relief bare; it shows through small values.
 ///
 /// # Errors
-/// When the values are not of the terrain's size, or the range is empty (or not above 0 with `log`).
+/// If the size of the values differs from the terrain's, or if the range is empty (or not above 0 with `log`).
 pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>) -> Result<Picture> {
     if values.size() != terrain.ground.size() {
         let [[rows, cols], [want_rows, want_cols]] = [values.size(), terrain.ground.size()];
@@ -77,7 +78,7 @@ pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOption
         let allowed = if options.log { "above 0, low below high" } else { "low below high" };
         return Err(Error::value("range", format!("{low} to {high}"), allowed));
     }
-    // The logarithm of what is not above 0 is not finite, and stays bare.
+    // The logarithm of a value that is not positive is not finite, and the cell stays bare.
     let ruler = |x: f32| if options.log { libm::logf(x) } else { x };
     let (from, to) = (ruler(low), ruler(high));
     let painter = Painter::new(&relief, brush(&relief, Ramp::land(), Sun::default(), None, None)?);
@@ -105,15 +106,16 @@ pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOption
     Ok(furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend)))
 }
 
-/// The low and the high end of a range that shows the layer, `values` by cell of the relief: from 0, or from the 0.5 %
-/// quantile where that is below 0, to the 99.5 % one. With `log` they are the quantiles of the values above 0, and the
-/// low end at least a thousandth of the high. A unit wide where there is nothing to show.
+/// Returns the low and the high end of a range that shows the layer, with `values` per cell of the relief: from 0, or
+/// from the 0.5 % quantile if that is below 0, to the 99.5 % quantile. With `log` they are the quantiles of the
+/// positive values, and the low end is at least a thousandth of the high one. Returns a range of width 1 if there is
+/// nothing to show.
 pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
     let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
     let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
     match (log, low < 0.0) {
         _ if sorted.is_empty() => [1.0, 2.0],
-        // Three powers of ten: what is less is everywhere, and hides what is more.
+        // Three powers of ten: smaller values are everywhere and would obscure the larger ones.
         (true, _) => [low.max(high * 1e-3), high.max(low * 1.01)],
         (false, true) => [low, high.max(low + 1e-3)],
         (false, false) if high > 0.0 => [0.0, high],
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_log_scale_takes_factors_as_steps() {
-        // 1, 10, 100: the middle is halfway along the ramp.
+        // Of 1, 10 and 100, the middle value is halfway along the ramp.
         let values = Field::generate([8, 8], |i, _| [1.0, 10.0, 100.0][i % 3]);
         let options = LayerOptions { log: true, legend: false, range: Some([1.0, 100.0]), ..LayerOptions::default() };
         let picture = draw_values(&flat(), &values, &options).unwrap();

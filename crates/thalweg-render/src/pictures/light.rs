@@ -1,4 +1,4 @@
-//! Light on ground: Lambert's law, open sky, cast shadow.
+//! Illumination of terrain: Lambert's law, open sky and cast shadows.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -8,27 +8,27 @@ use crate::pictures::sample::finer_row;
 use thalweg_core::{Error, Field, Result, Size};
 use thalweg_flow::D8;
 
-/// Where the sun stands.
+/// The position of the sun.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sun {
-    /// Degrees clockwise from north, −360 to 360.
+    /// The azimuth in degrees clockwise from north, −360 to 360.
     pub azimuth: f64,
-    /// Degrees above the horizon, 1 to 90.
+    /// The altitude in degrees above the horizon, 1 to 90.
     pub altitude: f64,
 }
 
 impl Default for Sun {
-    /// North-west at 45°, the cartographers' sun.
+    /// North-west at 45°, the convention of cartography.
     fn default() -> Self {
         Self { azimuth: 315.0, altitude: 45.0 }
     }
 }
 
 impl Sun {
-    /// Refuses a place where no sun can be drawn.
+    /// Checks that the position is one that can be drawn.
     ///
     /// # Errors
-    /// When the azimuth is not within ±360° or the altitude not within 1° to 90°.
+    /// If the azimuth is not within ±360° or the altitude not within 1° to 90°.
     pub fn check(&self) -> Result<()> {
         if !(-360.0..=360.0).contains(&self.azimuth) {
             return Err(Error::value("sun azimuth", format!("{}°", self.azimuth), "-360 to 360°"));
@@ -39,7 +39,7 @@ impl Sun {
         Ok(())
     }
 
-    /// The unit vector towards the sun: east, north, up.
+    /// Returns the unit vector towards the sun: east, north, up.
     pub fn direction(&self) -> [f32; 3] {
         let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
         let flat = libm::cos(altitude);
@@ -47,8 +47,8 @@ impl Sun {
     }
 }
 
-/// Rise of the ground per metre eastward and northward at (i, j), after Horn (1981), of heights in metres on cells of
-/// `cell` metres (southward, eastward); at the rim one-sided. Exact on planes.
+/// Returns the rise per metre eastward and northward at (i, j), after Horn (1981), for heights in metres on cells of
+/// `cell` metres (southward, eastward); one-sided at the edges. The result is exact on planes.
 pub fn gradient(heights: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> [f32; 2] {
     let (north, south) = (i.saturating_sub(1), (i + 1).min(heights.rows() - 1));
     let (west, east) = (j.saturating_sub(1), (j + 1).min(heights.cols() - 1));
@@ -60,19 +60,20 @@ pub fn gradient(heights: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> [f3
     [eastward / span(west, east, cell[1]), northward / span(north, south, cell[0])]
 }
 
-/// The unit normal (east, north, up) of ground that rises so per metre eastward and northward.
+/// Returns the unit normal (east, north, up) of a surface with the given rise per metre eastward and northward.
 pub fn normal([east, north]: [f32; 2]) -> [f32; 3] {
     let length = (east * east + north * north + 1.0).sqrt();
     [-east / length, -north / length, 1.0 / length]
 }
 
-/// Lambert's law: the cosine between normal and light, both unit vectors, or 0 where the ground faces away.
+/// Returns the reflection by Lambert's law: the cosine between normal and light, both unit vectors, or 0 where the
+/// surface faces away.
 pub fn lambert(normal: [f32; 3], light: [f32; 3]) -> f32 {
     (normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]).max(0.0)
 }
 
-/// Plain hillshade: each cell's [`lambert`] value in 0..1, heights (metres) times `exaggeration` over cells of `cell`
-/// metres (southward, eastward).
+/// Returns the plain hillshade: each cell's [`lambert`] value in 0..1, for heights (metres) multiplied by
+/// `exaggeration` over cells of `cell` metres (southward, eastward).
 pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
     let light = sun.direction();
     Field::generate(heights.size(), |i, j| {
@@ -80,22 +81,22 @@ pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f
     })
 }
 
-/// Share of the sky that the ground sees over hills larger than two cells, 0 to 1, at half the resolution, rows and
-/// columns rounded up: coarser and coarser means of the ground each take away the sky below their horizons in eight
-/// directions (the cosine-weighted view factor 1 − sin² of the horizon, as in Zakšek et al. 2011, one scale after
-/// another instead of along whole rays). Heights and cells as for [`hillshade`].
+/// Returns the share of the sky, 0 to 1, that is visible from the surface over hills larger than two cells, at half
+/// the resolution, with rows and columns rounded up. Successively coarser means of the heights each subtract the sky
+/// below their horizons in eight directions (the cosine-weighted view factor 1 − sin² of the horizon, as in Zakšek et
+/// al. 2011, but one scale after another instead of along whole rays). Heights and cells are as for [`hillshade`].
 pub fn sky(heights: &Field<f32>, cell: [f32; 2], exaggeration: f32) -> Field<f32> {
     let levels = coarser(heights, halvings(heights.size()));
     open_sky(&levels, 0, None, cell, exaggeration).unwrap_or_else(|| Field::new(heights.size(), 1.0))
 }
 
-/// How many coarser levels [`sky`] looks at.
+/// Returns the number of coarser levels that [`sky`] uses.
 pub fn halvings(size: Size) -> usize {
     let sizes = std::iter::successors(Some(size.map(|n| n.div_ceil(2))), |size| Some(size.map(|n| n.div_ceil(2))));
     1 + sizes.take(6).take_while(|[rows, cols]| *rows.min(cols) > 4).count()
 }
 
-/// Coarser and coarser means of a field, each of cells twice as wide.
+/// Returns successively coarser means of a field, each with cells twice as wide.
 pub fn coarser(field: &Field<f32>, count: usize) -> Vec<Field<f32>> {
     let mut levels: Vec<Field<f32>> = Vec::with_capacity(count);
     for _ in 0..count {
@@ -105,7 +106,8 @@ pub fn coarser(field: &Field<f32>, count: usize) -> Vec<Field<f32>> {
     levels
 }
 
-/// The share of the sky that is seen from `levels[0]`, where `levels` follow `finer` finer ones, and over hills larger than all of them `above`.
+/// Returns the visible share of the sky at the resolution of `levels[0]`. `levels` come after `finer` finer levels;
+/// `above` is the share that is visible over hills larger than all of them.
 pub(crate) fn open_sky(
     levels: &[Field<f32>],
     finer: usize,
@@ -133,10 +135,11 @@ pub(crate) fn open_sky(
     open
 }
 
-/// A row of a map with the two rows and the two cells beyond it on all sides; what is beyond the map hides nothing.
+/// A row of a map with two adjacent rows and two adjacent cells on each side. Cells beyond the map are at −∞ and hide
+/// nothing.
 struct Around {
     rows: [Vec<f32>; 5],
-    /// What is hidden.
+    /// The hidden share of the sky, summed over directions.
     sum: Vec<f32>,
 }
 
@@ -145,7 +148,7 @@ impl Around {
         Self { rows: std::array::from_fn(|_| vec![f32::NEG_INFINITY; cols + 4]), sum: vec![0.0; cols] }
     }
 
-    /// Reads what lies around row `i`.
+    /// Reads row `i` and its surroundings.
     fn read(&mut self, level: &Field<f32>, i: usize) {
         for (k, row) in self.rows.iter_mut().enumerate() {
             let cells = 2..row.len() - 2;
@@ -157,12 +160,13 @@ impl Around {
     }
 }
 
-/// The neighbours clockwise from the north, and not in the order of their codes: [`hide`] adds floating-point numbers
-/// up in this order, and another order gives other bits.
+/// The neighbours clockwise from the north, not in the order of their codes: [`hide`] adds floating-point numbers in
+/// this order, and another order gives different bits.
 const FROM_NORTH: [D8; 8] =
     [D8::North, D8::NorthEast, D8::East, D8::SouthEast, D8::South, D8::SouthWest, D8::West, D8::NorthWest];
 
-/// Takes away what of the `open` sky is hidden: the mean over eight directions of sin² of the horizon that the cells one and two away make.
+/// Multiplies `open` by the share of the sky that remains visible at this level: the hidden share is the mean over
+/// eight directions of sin² of the horizon formed by the cells at distances one and two, weighted by 0.6.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
     let cols = open.len();
@@ -176,7 +180,7 @@ fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
         let (near, far) = (&rows[from(1)][at(1)..at(1) + cols], &rows[from(2)][at(2)..at(2) + cols]);
         for j in 0..cols {
             let (first, second) = ((near[j] - here[j]).max(0.0), (far[j] - here[j]).max(0.0) / 2.0);
-            let horizon = (first * first / square).max(second * second / square); // tan², of rising ground only
+            let horizon = (first * first / square).max(second * second / square); // tan², for rising terrain only
             sum[j] += horizon / (1.0 + horizon);
         }
     }
@@ -185,7 +189,7 @@ fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
     }
 }
 
-/// Means of 2 × 2 cells; an odd last row or column is doubled.
+/// Returns means of 2 × 2 cells; an odd last row or column counts twice.
 fn halved(field: &Field<f32>) -> Field<f32> {
     let [rows, cols] = field.size();
     Field::generate([rows.div_ceil(2), cols.div_ceil(2)], |i, j| {
@@ -195,20 +199,22 @@ fn halved(field: &Field<f32>) -> Field<f32> {
     })
 }
 
-/// Height of the shadow above the ground in metres (before exaggeration), 0 in the sun: the surface that the sun's rays
-/// graze is carried away from the sun row by row (or column by column, whichever its azimuth crosses faster). Heights
-/// and cells as for [`hillshade`].
+/// Returns the height of the shadow above the surface in metres (before exaggeration), 0 in the sun. The surface that
+/// the sun's rays graze is propagated away from the sun row by row (or column by column, whichever its azimuth
+/// crosses faster). Heights and cells are as for [`hillshade`].
 pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
     shadow_on(heights, cell, sun, exaggeration, 0, &[]).0
 }
 
-/// Whether rays come from row 0, over which rows further south are then shaded; else from the last.
+/// Returns true if rays come from row 0 and cast shadows on rows further south; otherwise they come from the last
+/// row.
 pub(crate) fn is_from_north(sun: Sun) -> bool {
     sun.direction()[1] > 0.0
 }
 
-/// The same for rows of a map from its row `first` on, where `rim` is the grazed surface in the row beside them that rays cross before, empty where
-/// there is none; with the grazed surface in their own last row on the rays' way.
+/// Computes the same for rows of a map from its row `first` on. `rim` is the grazed surface in the adjacent row that
+/// rays cross before these, empty if there is none. Also returns the grazed surface in the last of these rows along
+/// the rays.
 pub(crate) fn shadow_on(
     heights: &Field<f32>,
     cell: [f32; 2],
@@ -219,7 +225,7 @@ pub(crate) fn shadow_on(
 ) -> (Field<f32>, Vec<f32>) {
     let [rows, cols] = heights.size();
     let [east, north, up] = sun.direction();
-    // Cells that a ray crosses per metre towards the sun; the larger becomes one cell a step.
+    // The cells that a ray crosses per metre towards the sun; the larger number becomes one cell per step.
     let (down, across) = (-north / cell[0], east / cell[1]);
     let by_rows = down.abs() >= across.abs();
     let (fast, slow) = if by_rows { (down, across) } else { (across, down) };
@@ -227,7 +233,7 @@ pub(crate) fn shadow_on(
     if fast.abs() < 1e-6 {
         return (out, Vec::new());
     }
-    // Of lines across the rays' rows, the place in the row beside.
+    // The index of the adjacent row, for lines that run across it (columns).
     let beside = if is_from_north(sun) { first.checked_sub(1) } else { Some(first + rows) };
     let own = if is_from_north(sun) { rows - 1 } else { 0 };
     let mut last_row = Vec::new();
@@ -237,7 +243,7 @@ pub(crate) fn shadow_on(
     let mut before: Vec<f32> = if by_rows { rim.to_vec() } else { Vec::new() };
     let from = if by_rows { 0 } else { first };
     let mut outside: Option<f32> = None;
-    // Where a ray was a line before: the cell on its left, and how far it is from there.
+    // The position of each ray one line before: the cell on its left, and the fraction beyond that.
     let places: Vec<(f32, f32)> = (0..width)
         .map(|k| {
             let at = (from + k) as f32 + drift;
@@ -245,7 +251,7 @@ pub(crate) fn shadow_on(
         })
         .collect();
     for n in 0..lines {
-        // From the side where the sun stands.
+        // From the side of the sun.
         let line = if fast < 0.0 { n } else { lines - 1 - n };
         let grazed = |k: usize| {
             let (left, part) = places[k];
@@ -289,12 +295,12 @@ mod tests {
     use crate::pictures::sample::bilinear;
     use thalweg_core::base::rng::Key;
 
-    /// A plane that rises `east` and `north` per metre, cells of 10 m by 20 m (south, east).
+    /// A plane that rises by `east` and `north` per metre, with cells of 10 m by 20 m (south, east).
     fn plane(east: f32, north: f32) -> Field<f32> {
         Field::generate([9, 7], |i, j| 100.0 + east * 20.0 * j as f32 - north * 10.0 * i as f32)
     }
 
-    /// What [`open_sky`] says of a cell of the finest level, cell by cell.
+    /// Computes the result of [`open_sky`] for a cell of the finest level, cell by cell.
     fn plain_sky(levels: &[Field<f32>], cell: [f32; 2], [i, j]: [usize; 2], k: usize) -> f32 {
         let Some(level) = levels.get(k) else { return 1.0 };
         let coarser =
@@ -334,7 +340,7 @@ mod tests {
     fn a_plane_facing_the_sun_is_fully_lit() {
         for sun in [Sun::default(), Sun { azimuth: 70.0, altitude: 30.0 }, Sun { azimuth: 200.0, altitude: 80.0 }] {
             let [x, y, z] = sun.direction();
-            // Its normal is the sun's direction: slope −x/z eastward, −y/z northward.
+            // The plane's normal is the sun's direction: slope −x/z eastward, −y/z northward.
             let lit = hillshade(&plane(-x / z, -y / z), [10.0, 20.0], sun, 1.0);
             // Heights of about 1000 m in f32 have steps of 6e-5 m over 20 m; the cosine is flat at its maximum.
             assert!(lit.as_slice().iter().all(|l| (l - 1.0).abs() < 1e-4), "{sun:?} {lit:?}");
@@ -349,7 +355,7 @@ mod tests {
             let lit = hillshade(&plane(east, 0.0), [10.0, 20.0], sun, 1.0);
             assert!(lit.as_slice().iter().all(|l| (l - want).abs() < 1e-4), "{east}: {lit:?}");
         }
-        // Half the slope twice exaggerated is the slope.
+        // Half the slope with an exaggeration of two equals the slope.
         let lit = hillshade(&plane(-0.5, 0.0), [10.0, 20.0], sun, 2.0);
         assert!(lit.as_slice().iter().all(|l| (l - 0.965_926).abs() < 1e-4));
     }
@@ -362,7 +368,7 @@ mod tests {
         let (a, b) = (hillshade(&land, [9.0; 2], west, 1.0), hillshade(&turned, [9.0; 2], east, 1.0));
         for i in 0..16 {
             for j in 0..16 {
-                // Sines of 300° and 60° agree to their last bits only.
+                // Sines of 300° and 60° differ only in their last bits.
                 assert!((a[(i, j)] - b[(i, 15 - j)]).abs() < 1e-6);
             }
         }
@@ -370,14 +376,15 @@ mod tests {
 
     #[test]
     fn shadow_is_as_long_as_the_wall_is_high() {
-        // A wall 100 m high in row 30 of 10 m cells; the sun in the south at 45° throws a shadow of 10 cells north of it.
+        // A wall 100 m high in row 30 of 10 m cells: the sun in the south at 45° casts a shadow of 10 cells to the
+        // north.
         let land = Field::generate([64, 8], |i, _| if i == 30 { 100.0 } else { 0.0 });
         let dark = shadow(&land, [10.0; 2], Sun { azimuth: 180.0, altitude: 45.0 }, 1.0);
         for i in 0..64 {
             let want = if (20..30).contains(&i) { 100.0 - 10.0 * (30 - i) as f32 } else { 0.0 };
             assert!((dark[(i, 4)] - want).abs() < 1e-2, "{i}: {} for {want}", dark[(i, 4)]);
         }
-        // The same from the west, by columns, and none from the zenith.
+        // The same from the west, by columns; no shadow from the zenith.
         let turned = Field::generate([8, 64], |_, j| if j == 30 { 100.0 } else { 0.0 });
         let dark = shadow(&turned, [10.0; 2], Sun { azimuth: 270.0, altitude: 45.0 }, 1.0);
         assert!((dark[(4, 35)] - 50.0).abs() < 1e-2 && dark[(4, 29)] == 0.0 && dark[(4, 41)] == 0.0);

@@ -1,6 +1,7 @@
-//! Terrain as pictures: shaded relief from above, data layers, and perspective views, all drawn on the CPU.
+//! Pictures of a terrain: shaded relief from above, data layers, and perspective views, all rendered on the CPU.
 //!
-//! Every function is pure (terrain in, [`picture::Picture`] out) and gives the same bits for any number of threads.
+//! Every function is pure (it takes a terrain and returns a [`picture::Picture`]) and gives bit-identical results for
+//! any number of threads.
 
 pub mod animation;
 pub mod bands;

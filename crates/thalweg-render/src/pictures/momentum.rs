@@ -1,4 +1,4 @@
-//! Which way water runs, and how much: hue by direction, strength by amount.
+//! Pictures of water momentum: the hue shows the flow direction, the opacity the amount.
 
 use crate::pictures::colour::{Linear, from_oklab, mix, srgb};
 use crate::pictures::furniture::{self, INK, Legend};
@@ -12,28 +12,29 @@ use crate::pictures::text::{Letters, draw};
 use thalweg_core::terrain::{MOMENTUM_X, MOMENTUM_Y};
 use thalweg_core::{Cell, CellRect, Error, Field, Result, Terrain};
 
-/// What both parts at once are called where a layer is asked for.
+/// The name under which both components together are requested as a layer.
 pub const MOMENTUM: &str = "momentum";
 
-/// Lightness and colourfulness of the wheel in OKLab: as strong as every hue of a screen allows.
+/// The lightness and chroma of the colour wheel in OKLab: as strong as a screen allows for every hue.
 const WHEEL: [f64; 2] = [0.68, 0.125];
-/// Radius of the legend's wheel in pixels.
+/// The radius of the legend's wheel in pixels.
 const RADIUS: usize = 17;
 
-/// The colour of a direction, `east` and `south` (in any one unit, not both 0): red east, yellow-green south, cyan west, violet north.
+/// Returns the colour of a direction, given by `east` and `south` (in any common unit, not both 0): red for east,
+/// yellow-green for south, cyan for west, violet for north.
 pub fn hue(east: f32, south: f32) -> Linear {
-    // 29° is red's place on OKLab's wheel.
+    // Red is at 29° on OKLab's wheel.
     let turn = libm::atan2f(south, east) + 0.51;
     let (a, b) = (f64::from(libm::cosf(turn)), f64::from(libm::sinf(turn)));
     from_oklab([WHEEL[0], WHEEL[1] * a, WHEEL[1] * b]).map(|x| x.clamp(0.0, 1.0))
 }
 
-/// The direction of what runs `east` and `south`, by cell and in `options.unit`, by hue over the grey relief; it covers
-/// the more, the greater the logarithm of the amount between the ends of `options.range` (as a layer's, with `log`).
-/// The legend is a wheel, north up. `ramp` and `log` are not heeded.
+/// Draws the direction of the flow with components `east` and `south`, per cell and in `options.unit`, as hues over
+/// the grey relief. Opacity increases with the logarithm of the amount between the ends of `options.range` (by
+/// default those of a layer with `log`). The legend is a wheel with north up. `ramp` and `log` are ignored.
 ///
 /// # Errors
-/// When a part is not of the terrain's size, or the range is empty or not above 0.
+/// If the size of a component differs from the terrain's, or if the range is empty or not above 0.
 pub fn momentum(
     terrain: &Terrain,
     east: &Field<f32>,
@@ -63,7 +64,7 @@ pub fn momentum(
             return hatch(i, j, 4);
         }
         let (light, amount) = (painter.light(i, j), amount(i, j));
-        // NaN is no more than the low end.
+        // NaN counts as not above the low end.
         let colour = match amount > low {
             true => {
                 let cover = COVER * ((libm::logf(amount) - from) / (to - from)).min(1.0);
@@ -83,7 +84,7 @@ pub fn momentum(
     Ok(wheel(map, scale, &furniture::ends(&ends).join(" to ")))
 }
 
-/// The map with a wheel of directions below it, strongest at its rim, and the ends of the amounts beside it.
+/// Returns the map with a wheel of directions below it, strongest at its rim, and the ends of the range next to it.
 fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
     let rows = map.rgb.rows();
     let gap = 8;
@@ -149,7 +150,7 @@ mod tests {
             let picture = momentum(&flat(), &east, &south, &options).unwrap();
             assert_eq!(picture.rgb.rows(), 8 + furniture::HEIGHT);
             let strong = |p: &&[u8; 3]| p.iter().max().unwrap() - p.iter().min().unwrap() > 60;
-            // Half of the wheel's area lies beyond 0.7 of its radius.
+            // Half of the wheel's area is beyond 0.7 of its radius.
             assert!(picture.rgb.as_slice().iter().filter(strong).count() > RADIUS * RADIUS);
         }
         let options = LayerOptions { range: Some([0.0, 1.0]), ..LayerOptions::default() };

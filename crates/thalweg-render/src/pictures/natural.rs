@@ -1,6 +1,7 @@
-//! Land as it looks, not as a map: materials' own colours under sun, sky and air, and water that mirrors the sky.
+//! Natural views: materials in their own colours under sun, sky and air, and water that reflects the sky.
 //!
-//! Colours here are light: more than 1 is brighter than paper, until a film's curve turns them into what a picture holds.
+//! Colours here are light intensities: values above 1 are brighter than white paper until a film curve compresses
+//! them into the range of a picture.
 
 use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
@@ -8,67 +9,70 @@ use crate::pictures::relief::Relief;
 use crate::pictures::sample::bilinear;
 use thalweg_core::Field;
 
-/// Metres: east, north, up.
+/// A position in metres: east, north, up.
 type Point = [f32; 3];
 
-/// What ground looks like from the air, without light: samples of the terrain's extent, ends on ends, of any number.
+/// The unlit appearance of the terrain from the air: any number of samples over the terrain's extent, with the first
+/// and last ones at those of the terrain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NaturalGround {
-    /// Albedo in linear light, 0 to 1 a channel.
+    /// The albedo in linear light, 0 to 1 per channel.
     pub albedo: Field<Linear>,
-    /// Relief in metres that is finer than cells, such as crowns and blocks: light falls on it.
+    /// Relief in metres that is finer than cells, such as crowns and blocks; it is lit together with the terrain.
     pub bumps: Field<f32>,
 }
 
-/// The sun's light on ground that faces it, outside of the air.
+/// The intensity of sunlight on a surface that faces the sun, outside the atmosphere.
 const SUNLIGHT: f32 = 3.6;
-/// What the air takes of it on the shortest way, red to blue.
+/// The optical depth of the atmosphere at the zenith, red to blue.
 const TAKEN: Linear = [0.06, 0.13, 0.27];
-/// Light of the open sky on level ground.
+/// The light of the open sky on level terrain.
 const SKYLIGHT: Linear = [0.34, 0.46, 0.66];
-/// Light that ground throws on ground, as a share of the sun's.
+/// The light reflected by surrounding terrain, as a share of the sun's.
 const BOUNCE: f32 = 0.09;
-/// The sky at the horizon, and overhead.
+/// The colour of the sky at the horizon, and overhead.
 const HORIZON: Linear = [0.56, 0.72, 0.94];
 /// See [`HORIZON`].
 const ZENITH: Linear = [0.07, 0.19, 0.52];
-/// Extinction of red, green and blue beside that of grey: far things lose blue first and gain the sky's.
+/// The extinction of red, green and blue relative to grey: distant objects lose blue first and take on the sky's
+/// colour.
 const EXTINCTION: Linear = [0.75, 1.0, 1.35];
-/// Height in metres over which the air thins to a third.
+/// The scale height in metres of the haze, over which it decreases to 1/e.
 const THINS: f32 = 4000.0;
-/// What deep water sends back of the light that falls into it.
+/// The share of incoming light that deep water returns.
 const DEEP: Linear = [0.008, 0.034, 0.046];
-/// What water takes of light in a metre.
+/// The absorption of water per metre.
 const ABSORBS: Linear = [0.50, 0.16, 0.12];
-/// Share of light that water mirrors, looked at from straight above (Schlick 1994).
+/// The reflectance of water seen from straight above (Schlick 1994).
 const MIRRORED: f32 = 0.02;
-/// Light to what a film takes for it.
+/// The exposure: the factor from light to the film curve's input.
 const EXPOSURE: f32 = 0.74;
-/// Width of a shadow's edge in samples.
+/// The width of a shadow's edge in samples.
 const EDGE: f32 = 2.5;
 
-/// Sun, sky and haze about a camera.
+/// The sun, the sky and the haze around a camera.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Air {
     eye: Point,
     sun: Point,
     sunlight: Linear,
-    /// Share of light that a metre of air at the datum takes.
+    /// The extinction per metre of air at the datum.
     thick: f32,
     datum: f32,
 }
 
 impl Air {
-    /// Air in which half of the light is lost over `haze` metres at the height `datum`.
+    /// Creates air in which half of the light is lost over `haze` metres at the height `datum`.
     pub fn new(eye: Point, sun: Sun, haze: f32, datum: f32) -> Self {
         let direction = sun.direction();
-        // How many times as long as straight down the way through the air is; finite at the horizon.
+        // The relative length of the light's path through the air, compared with a vertical one; finite at the
+        // horizon.
         let way = 1.0 / (direction[2] + 0.05);
         let sunlight = TAKEN.map(|taken| SUNLIGHT * libm::expf(-taken * way));
         Self { eye, sun: direction, sunlight, thick: std::f32::consts::LN_2 / haze.max(1.0), datum }
     }
 
-    /// The sky in a direction.
+    /// Returns the colour of the sky in a direction.
     pub fn sky(&self, direction: Point) -> Linear {
         let up = direction[2].max(0.0);
         let blue = mix(HORIZON, ZENITH, 1.0 - libm::expf(-5.5 * up));
@@ -78,14 +82,14 @@ impl Air {
         std::array::from_fn(|c| blue[c] + glow * low * self.sunlight[c] * 0.28)
     }
 
-    /// Light from `point` as it arrives at the eye.
+    /// Returns the light from `point` as it arrives at the eye.
     pub fn hazed(&self, colour: Linear, point: Point) -> Linear {
         let from: Point = std::array::from_fn(|k| point[k] - self.eye[k]);
         let far = dot(from, from).sqrt();
         if far <= 0.0 {
             return colour;
         }
-        // The mean thickness of the air between two heights.
+        // The mean density of the haze between two heights, by Simpson's rule.
         let thin = |height: f32| libm::expf(-(height - self.datum).max(0.0) / THINS);
         let thick = (thin(point[2]) + thin(self.eye[2]) + 4.0 * thin((point[2] + self.eye[2]) / 2.0)) / 6.0;
         let ray = from.map(|x| x / far);
@@ -96,7 +100,8 @@ impl Air {
         })
     }
 
-    /// Light as a picture holds it: dark and bright parts bent as a film does (Narkowicz 2016, the curve of ACES).
+    /// Converts light to a picture's range with the curve of a film, which compresses dark and bright parts
+    /// (Narkowicz 2016, fit of the ACES curve).
     pub fn developed(colour: Linear) -> Linear {
         colour.map(|x| {
             let x = EXPOSURE * x.max(0.0);
@@ -104,14 +109,15 @@ impl Air {
         })
     }
 
-    /// Level water at `point`, `depth` metres over a bed of this albedo, `lit` of it in the sun.
+    /// Returns the light of level water at `point`, `depth` metres above a bed with the given albedo; `lit` is the
+    /// share of it in the sun.
     pub fn water(&self, point: Point, depth: f32, bed: Linear, lit: f32) -> Linear {
         let to_eye: Point = std::array::from_fn(|k| self.eye[k] - point[k]);
         let far = dot(to_eye, to_eye).sqrt().max(1e-3);
         let view = to_eye.map(|x| x / far);
         let cos = view[2].clamp(0.0, 1.0);
         let grazing = 1.0 - cos;
-        // Waves turn away what would be seen at the very edge.
+        // The limit of 0.62 accounts for waves, which reduce reflection at grazing angles.
         let mirrored = MIRRORED + (0.62 - MIRRORED) * grazing * grazing * grazing * grazing * grazing;
         let above = self.sky([-view[0], -view[1], view[2].max(0.04)]);
         let light: Linear = std::array::from_fn(|c| self.sunlight[c] * self.sun[2] * lit + SKYLIGHT[c]);
@@ -124,14 +130,14 @@ impl Air {
         })
     }
 
-    /// The open sea where a ray meets it, to the horizon.
+    /// Returns the light of the open sea where a ray meets it, up to the horizon.
     pub fn sea(&self, point: Point) -> Linear {
         self.hazed(self.water(point, 200.0, [0.0; 3], 1.0), point)
     }
 }
 
-/// The light that leaves each sample of a relief, before the air takes any; `heights` of a screen's metres are the relief's times
-/// `exaggeration`. `streams` is the share of each sample that rivers cover.
+/// Returns the light that leaves each sample of a relief, before the air absorbs any. Heights in the scene are the
+/// relief's multiplied by `exaggeration`. `streams` is the share of each sample that rivers cover.
 pub(crate) fn lit_ground(
     relief: &Relief,
     ground: &NaturalGround,
@@ -177,7 +183,7 @@ pub(crate) fn lit_ground(
         }
         let top = (relief.heights[(i, j)] + depth) * exaggeration;
         let point = [(j as f32 - middle[1]) * relief.cell[1], (middle[0] - i as f32) * relief.cell[0], top];
-        // Still water is as bright as its sky; a river is shallow, and broken.
+        // Still water reflects the sky fully; a river is treated as shallow (1.2 m) and its surface as broken.
         let still = mix(dry, air.water(point, depth, albedo, lit_share), share);
         mix(still, air.water(point, 1.2, albedo, lit_share), 0.8 * cover)
     })
@@ -198,7 +204,8 @@ mod tests {
     #[test]
     fn haze_takes_half_at_its_distance_and_far_things_turn_to_sky() {
         let low = Air::new([0.0; 3], Sun { azimuth: 180.0, altitude: 30.0 }, 10_000.0, 0.0);
-        // Green of black ground on the level: half of the horizon is there at the distance, all of it far beyond.
+        // The green channel of black, level terrain: at the haze distance half of the horizon's light is added, far
+        // beyond it all of it.
         let veil = |far: f32| low.hazed([0.0; 3], [0.0, far, 0.0])[1];
         assert!((veil(10_000.0) / veil(1e7) - 0.5).abs() < 1e-3);
         let [r, _, b] = low.hazed([0.0; 3], [0.0, 5000.0, 0.0]);
@@ -211,7 +218,7 @@ mod tests {
         let air = air();
         let blue = |far: f32| air.water([far, 0.0, 0.0], 50.0, [0.2; 3], 1.0)[2];
         assert!(blue(10.0) < blue(2000.0) && blue(2000.0) < blue(20_000.0));
-        // A bed shows in the shallows alone.
+        // The bed is only visible in shallow water.
         let red = |depth: f32| air.water([10.0, 0.0, 0.0], depth, [0.5, 0.4, 0.3], 1.0)[0];
         assert!(red(0.1) > 3.0 * red(4.0) && (red(30.0) - red(60.0)).abs() < 1e-4);
     }

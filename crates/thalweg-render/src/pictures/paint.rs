@@ -1,4 +1,4 @@
-//! The colours of lit ground and water: what both the shaded map and the perspective view are painted with.
+//! The colours of lit terrain and water, which the shaded map and the perspective view share.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -11,65 +11,67 @@ use crate::pictures::sample::{bilinear, finer_row};
 use crate::pictures::streams::STREAM;
 use thalweg_core::{Field, Size};
 
-/// The sun's share of the light on flat open ground. The three shares sum to 1, so flat ground shows the ramp's own colour.
+/// The sun's share of the light on flat open terrain. The three shares sum to 1, so flat terrain shows the ramp's own
+/// colour.
 pub const SUN: f32 = 0.70;
-/// The side lights' share.
+/// The side lights' share of the light.
 pub const SIDE: f32 = 0.08;
 /// The sky's share of the light.
 pub const SKY: f32 = 0.22;
-/// Factors on the sun's light: it is a little warm, the sky as much cooler as makes the sum white on flat ground.
+/// The factors on the sun's light, which is slightly warm. The sky is made cooler by as much as keeps the sum white
+/// on flat terrain.
 pub const WARM: Linear = [1.05, 1.0, 0.90];
-/// How far the side lights stand to either side of the sun, in degrees of azimuth.
+/// The angle in degrees of azimuth between the sun and each of the two side lights.
 pub const ASIDE: f64 = 75.0;
-/// Share of the sun that is left in full shadow.
+/// The share of the sun's light that remains in full shadow.
 pub const SHADE: f32 = 0.35;
-/// Share of the light and shade on the bed that is seen through the sea.
+/// The share of the bed's light and shade that is visible through the sea.
 pub const THROUGH: f32 = 0.45;
-/// Depth in metres at which a layer's water hides half of the ground.
+/// The depth in metres at which a layer's water hides half of the ground.
 pub const MURKY: f32 = 0.25;
-/// Depth in metres at which it is halfway to its darkest.
+/// The depth in metres at which it is halfway to its darkest colour.
 const DEEP: f32 = 25.0;
-/// Depth in metres at which a pool is halfway to its darkest.
+/// The depth in metres at which a pool is halfway to its darkest colour.
 pub const DARK: f32 = 10.0;
-/// Share of the bed's light that a pool's shallows let through.
+/// The share of the bed's light that shallow pools let through.
 pub const SHALLOW: f32 = 0.16;
-/// The sky in standing water.
+/// The reflection of the sky in standing water.
 pub const SKYLIGHT: Linear = [0.50, 0.64, 0.78];
-/// Snow on ice, and the blue of ice that is bare or broken.
+/// The colours of snow on ice, and of ice that is bare or broken.
 pub const FIRN: Linear = [0.86, 0.91, 0.96];
 /// See [`FIRN`].
 pub const BARE_ICE: Linear = [0.50, 0.70, 0.84];
-/// Thickness in metres at which ice hides half of the ground.
+/// The thickness in metres at which ice hides half of the ground.
 pub const VEIL: f32 = 2.0;
-/// Share of its light that ice gets from inside, whatever the sun does: it glows blue where it is shaded.
+/// The share of light that ice receives from inside, independent of the sun, so that it glows blue in the shade.
 pub const GLOW: f32 = 0.35;
-/// What that light is.
+/// The colour of that light.
 pub const INSIDE: Linear = [0.78, 0.90, 1.02];
-/// Slope, exaggerated, rise over run, at which half of the ice is broken.
+/// The slope (exaggerated, rise over run) at which half of the ice is broken.
 pub const BROKEN: f32 = 0.8;
-/// Foam along the sea's shore.
+/// The foam along the sea's shore.
 pub const SHORE: Linear = [0.80, 0.87, 0.86];
 
-/// How to paint.
+/// The parameters of painting.
 #[derive(Debug, Clone, Copy)]
 pub struct Brush {
-    /// The tint of dry ground.
+    /// The colour ramp of dry land.
     pub ramp: &'static Ramp,
-    /// Heights in metres of the ramp's ends, the low one first.
+    /// The heights in metres of the ramp's ends, the low one first.
     pub range: [f32; 2],
     /// The sun.
     pub sun: Sun,
-    /// Factor on heights for the light.
+    /// The factor on heights for the lighting.
     pub exaggeration: f32,
 }
 
-/// A relief ready to be painted cell by cell.
+/// A relief prepared for painting cell by cell.
 pub struct Painter<'a> {
     relief: &'a Relief,
     brush: Brush,
     land: ColourTable,
     sea: ColourTable,
-    /// Depth of the sea's darkest blue in metres.
+    /// The depth in metres of the sea's darkest blue.
     deepest: f32,
     lights: [[f32; 3]; 3],
     sky: Field<f32>,
@@ -78,14 +80,15 @@ pub struct Painter<'a> {
 }
 
 impl<'a> Painter<'a> {
-    /// Works out sky and shadow.
+    /// Computes the sky and the shadow of a relief.
     pub fn new(relief: &'a Relief, brush: Brush) -> Self {
         let sky = sky(&relief.heights, relief.cell, brush.exaggeration);
         let shadow = shadow(&relief.heights, relief.cell, brush.sun, brush.exaggeration);
         Self::under(relief, brush, Sampled::of(relief).deepest(), sky, shadow)
     }
 
-    /// The same under a sky and in a shadow that are known: the first of cells twice as wide, the other by cell.
+    /// Creates a painter from a sky and a shadow that are already known: the first with cells twice as wide, the
+    /// second per cell.
     pub fn under(relief: &'a Relief, brush: Brush, deepest: f32, sky: Field<f32>, shadow: Field<f32>) -> Self {
         let aside = |degrees: f64| Sun { azimuth: brush.sun.azimuth + degrees, ..brush.sun }.direction();
         Self {
@@ -101,13 +104,13 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// The same with streams that cover such a share of each cell, 0 to 1, for [`Painter::paint`].
+    /// Adds streams that cover the given share, 0 to 1, of each cell, for [`Painter::paint`].
     #[must_use]
     pub fn with_streams(self, streams: Option<Field<f32>>) -> Self {
         Self { streams, ..self }
     }
 
-    /// The whole relief's colours, one a cell, streams over them; holes are black.
+    /// Returns the colours of the whole relief, one per cell, with streams on top; holes are black.
     pub fn paint(&self) -> Field<Linear> {
         let size: Size = self.relief.size();
         let mut colours = Field::new(size, [0.0; 3]);
@@ -124,12 +127,12 @@ impl<'a> Painter<'a> {
         colours
     }
 
-    /// The colours of row `i`, one a column, each as [`Painter::cell`] has it; `lights` are for rows of the relief's
-    /// length.
+    /// Computes the colours of row `i`, one per column, equal to those of [`Painter::cell`]; `lights` must be for
+    /// rows of the relief's length.
     pub fn row(&self, i: usize, lights: &mut Lights, out: &mut [Linear]) {
         self.light_row(i, lights);
         let [low, high] = self.brush.range;
-        // Without other water than the sea's what stands above it is dry.
+        // If there is no water other than the sea, everything above sea level is dry.
         let is_bare = self.relief.ice.is_none() && self.relief.pools.is_none() && self.relief.water.is_none();
         let sea = if is_bare { self.relief.sea.unwrap_or(f32::NEG_INFINITY) } else { f32::INFINITY };
         for (j, (colour, ground)) in out.iter_mut().zip(self.relief.heights.row(i)).enumerate() {
@@ -142,12 +145,12 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// The colour of cell (i, j), in linear light.
+    /// Returns the colour of cell (i, j) in linear light.
     pub fn cell(&self, i: usize, j: usize) -> Linear {
         self.cell_in(i, j, self.light(i, j))
     }
 
-    /// The colour of cell (i, j) in the light that falls on it.
+    /// Returns the colour of cell (i, j) in the given light.
     fn cell_in(&self, i: usize, j: usize, light: Linear) -> Linear {
         let ground = self.relief.heights[(i, j)];
         let [low, high] = self.brush.range;
@@ -161,18 +164,18 @@ impl<'a> Painter<'a> {
             return soften(dry);
         }
         if self.relief.sea.is_some_and(|level| ground < level) {
-            // Square root: most of the change of colour is in the shallows.
+            // The square root puts most of the change of colour in the shallows.
             let blue = self.sea.at(1.0 - (depth / self.deepest).sqrt());
             let foam = if self.on_shore(i, j) { 0.4 } else { 0.0 };
             return soften(mix(lit(blue, mix([1.0; 3], light, THROUGH)), SHORE, foam));
         }
-        // Rivers a clear blue, lakes darker, the same on every map.
+        // Rivers are a clear blue and lakes darker, the same on every map.
         let blue = self.sea.at(0.72 - 0.5 * depth / (depth + DEEP));
         soften(mix(dry, blue, depth / (depth + MURKY)))
     }
 
-    /// Ground that looks `dry`, under the ice that lies on it: white where it is gentle, blue where it breaks, in a light of
-    /// its own beside that of the sky.
+    /// Returns the colour of terrain, whose own colour is `dry`, under its ice: white where it is gentle, blue where
+    /// it is steep and broken, with a light of its own in addition to that of the sky.
     fn frozen(&self, i: usize, j: usize, dry: Linear, light: Linear) -> Linear {
         let thickness = self.relief.ice(i, j);
         if thickness <= 0.0 {
@@ -184,7 +187,8 @@ impl<'a> Painter<'a> {
         mix(dry, lit(ice, mix(light, INSIDE, GLOW)), thickness / (thickness + VEIL))
     }
 
-    /// The colour of standing water over ground that looks `dry`: dark blue by its depth, level, a little sky in it, more
+    /// Returns the colour of standing water over terrain whose own colour is `dry`: dark blue depending on depth,
+    /// without relief shading because its surface is level, with a slight reflection of the sky that increases
     /// towards the sun.
     fn pool(&self, i: usize, j: usize, dry: Linear, depth: f32) -> Linear {
         let blue = self.sea.at(0.60 - 0.50 * depth / (depth + DARK));
@@ -197,7 +201,8 @@ impl<'a> Painter<'a> {
         mix(water, dry, SHALLOW / (1.0 + depth))
     }
 
-    /// Light on cell (i, j): sun with its shadow, two side lights, and the sky it sees. It is 1 on flat open ground.
+    /// Returns the light on cell (i, j): the sun with its shadow, two side lights, and the visible sky. It is 1 on
+    /// flat open terrain.
     pub fn light(&self, i: usize, j: usize) -> Linear {
         let open = bilinear(&self.sky, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
         let lamps = self.lamps();
@@ -209,7 +214,7 @@ impl<'a> Painter<'a> {
         Lamps { lights: self.lights, exaggeration: self.brush.exaggeration, penumbra: 1.5 * down.max(across) }
     }
 
-    /// Light on all cells of row `i`, as [`Painter::light`] has it.
+    /// Computes the light on all cells of row `i`, equal to that of [`Painter::light`].
     fn light_row(&self, i: usize, lights: &mut Lights) {
         let (heights, [down, across]) = (&self.relief.heights, self.relief.cell);
         let (north, south) = (i.saturating_sub(1), (i + 1).min(heights.rows() - 1));
@@ -222,7 +227,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Whether a neighbour of this cell of the sea is land.
+    /// Returns true if a neighbour of this sea cell is land.
     fn on_shore(&self, i: usize, j: usize) -> bool {
         let [rows, cols] = self.relief.size();
         let level = self.relief.sea.unwrap_or(f32::MIN);
@@ -231,7 +236,7 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// The light on a row of cells, by colour, and the share of the sky that they see.
+/// The light on a row of cells, by colour, and the share of the sky that is visible from them.
 pub struct Lights {
     open: Vec<f32>,
     red: Vec<f32>,
@@ -240,24 +245,25 @@ pub struct Lights {
 }
 
 impl Lights {
-    /// For rows of so many cells.
+    /// Creates buffers for rows of `cols` cells.
     pub fn new(cols: usize) -> Self {
         let dark = || vec![0.0; cols];
         Self { open: dark(), red: dark(), green: dark(), blue: dark() }
     }
 }
 
-/// What light falls with.
+/// The light sources.
 struct Lamps {
-    /// Towards the sun and the side lights.
+    /// The directions towards the sun and the two side lights.
     lights: [[f32; 3]; 3],
     exaggeration: f32,
-    /// Depth in metres under the shadow's edge at which shadow is full.
+    /// The depth in metres below the shadow's edge at which the shadow is full.
     penumbra: f32,
 }
 
 impl Lamps {
-    /// Light on ground that rises so per metre eastward and northward, so deep in shadow, that sees so much of the sky.
+    /// Returns the light on a surface with the given rise per metre eastward and northward, depth in shadow, and
+    /// visible share of the sky.
     #[inline(always)]
     fn light(&self, [east, north]: [f32; 2], shadow: f32, open: f32) -> Linear {
         let n = normal([east * self.exaggeration, north * self.exaggeration]);
@@ -271,8 +277,8 @@ impl Lamps {
     }
 }
 
-/// Light on the cells of a row that have neighbours to both sides; `rows` are the one above, their own, and the one below, and `spans` what
-/// [`gradient`] divides by.
+/// Computes the light on the cells of a row that have neighbours on both sides. The three rows are the one above, the
+/// row itself, and the one below; `spans` are the divisors in [`gradient`].
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn light_between([top, here, bottom]: [&[f32]; 3], spans: [f32; 2], shadow: &[f32], lamps: &Lamps, out: &mut Lights) {
     let cols = here.len();
@@ -287,7 +293,7 @@ fn light_between([top, here, bottom]: [&[f32]; 3], spans: [f32; 2], shadow: &[f3
     }
 }
 
-/// Bends light over 0.8 towards 1, so that sunlit snow keeps its shape.
+/// Compresses light above 0.8 towards 1, so that sunlit snow keeps its shading.
 fn soften(colour: Linear) -> Linear {
     colour.map(|x| {
         let over = (x - 0.8) / 0.2;

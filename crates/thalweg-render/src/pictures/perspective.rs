@@ -1,4 +1,4 @@
-//! Perspective views: a terrain as a lit block, alone or before beside after.
+//! Perspective views: a terrain as a lit block, alone or before next to after.
 
 use rayon::prelude::*;
 
@@ -20,96 +20,99 @@ use thalweg_core::base::range::check_range;
 use thalweg_core::{Error, Point, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
-/// Subpixels on a side of a pixel.
+/// The number of subpixels along a side of a pixel.
 const FINE: usize = 2;
-/// Rows of pixels drawn together.
+/// The number of rows of pixels that are drawn together.
 const BAND: usize = 24;
-/// Relief over the extent at which a block needs no exaggeration.
+/// The ratio of relief to extent at which a block needs no exaggeration.
 const PROPORTION: f32 = 0.2;
-/// Power of the want of proportion that exaggeration makes up for: low land may look lower than mountains.
+/// The exponent with which exaggeration compensates for a lower ratio: with less than 1, lowlands still look lower
+/// than mountains.
 const MADE_UP: f32 = 0.7;
-/// Metres of air that take half of the light, in a view from within the land.
+/// The distance in metres over which air absorbs half of the light, in a view from within the terrain.
 const HAZE: f32 = 25_000.0;
-/// Air above the block: top of the picture, bottom.
+/// The colour of the air above the block: at the top of the picture, and at the bottom.
 const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 
 thalweg_core::with_defaults! {
-    /// How to look at a terrain.
+    /// How to draw a perspective view of a terrain.
     #[derive(Debug, Clone)]
     pub struct ViewOptions<'a> {
-        /// Rows and columns of a view in pixels, 16 to 16384.
+        /// Rows and columns of the view in pixels, 16 to 16384.
         pub size: Size = [720, 1080],
-        /// Where the camera stands, degrees clockwise from north, −360 to 360.
+        /// Direction in which the camera is seen from the terrain, in degrees clockwise from north, −360 to 360.
         pub azimuth: f64 = 205.0,
-        /// Degrees that the camera stands above the horizon, 5 to 90.
+        /// Angle of the camera above the horizon in degrees, 5 to 90.
         pub elevation: f64 = 34.0,
         /// Factor on the picture's scale: 1 frames the whole block; 0.1 to 20.
         pub zoom: f64 = 1.0,
-        /// Factor on heights, above 0 to 1000; `None` chooses one at which relief and extent are in good proportion.
+        /// Factor on heights, above 0 and up to 1000; `None` chooses one at which relief and extent are in good
+        /// proportion.
         pub exaggeration: Option<f64> = None,
-        /// The tint of dry ground.
+        /// Colours of dry ground by height.
         pub ramp: &'static Ramp = Ramp::land(),
-        /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, as [`Relief::range`]
-        /// finds it.
+        /// Heights in metres at the ramp's ends, the low one first; `None` takes those of the ground that
+        /// [`Relief::range`] finds.
         pub range: Option<[f32; 2]> = None,
-        /// The sun.
+        /// The position of the sun.
         pub sun: Sun = Sun::default(),
-        /// Water: what flows, pools, streams.
+        /// Water: flowing water, pools and streams.
         pub water: Water<'a> = Water::default(),
-        /// Trees.
+        /// Trees to draw.
         pub trees: &'a [Tree] = &[],
-        /// A line in the middle of the picture's top.
+        /// A line of text in the middle of the picture's top.
         pub title: Option<&'a str> = None,
-        /// What covers the ground: it draws the land as it looks, under sky and through air. Ramp and range do nothing
-        /// then.
+        /// The land cover, which draws the land in natural colours, under a sky and through air; ramp and range then
+        /// have no effect.
         pub natural: Option<&'a NaturalGround> = None,
-        /// Metres of air that take half of the light of what is seen through it, 100 to 10 000 000; `None` takes four times the land's longer
-        /// side from afar, and 25 km from within. For natural views.
+        /// Distance in metres over which air takes half of the light of what is seen through it, 100 to 10 000 000.
+        /// `None` takes four times the land's longer side for a camera that is far away, and 25 km for one at a
+        /// standpoint. It applies to natural views.
         pub haze: Option<f64> = None,
-        /// Where the camera stands in the land or over it, instead of afar. The azimuth, elevation and zoom of these
-        /// options do nothing then, and heights are as they are unless an exaggeration is given.
+        /// Position of the camera in the land or above it, instead of far away. The azimuth, elevation and zoom of
+        /// these options then have no effect, and heights are not exaggerated unless an exaggeration is given.
         pub standpoint: Option<Standpoint> = None,
     }
 }
 
-/// Where a camera stands, and where it looks.
+/// The position and the direction of a camera.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standpoint {
-    /// Its place in metres from the north-western corner of the land. Outside the land it stands over the height of the
-    /// nearest cell.
+    /// The position in metres from the north-western corner of the terrain. Outside the terrain, the camera's height
+    /// is relative to the nearest cell.
     pub place: Point,
-    /// Metres above the ground, or the water, there; 1 to 100 000.
+    /// The height in metres above the ground or water at that position; 1 to 100 000.
     pub above: f64,
-    /// Where it looks: degrees clockwise from north, −360 to 360.
+    /// The direction of view in degrees clockwise from north, −360 to 360.
     pub azimuth: f64,
-    /// Degrees above the horizon that it looks, -90 to 60.
+    /// The direction of view in degrees above the horizon, −90 to 60.
     pub pitch: f64,
-    /// Degrees that it sees from left to right, 5 to 120.
+    /// The horizontal angle of view in degrees, 5 to 120.
     pub lens: f64,
 }
 
-/// A terrain under its water and trees.
+/// A terrain with its water and trees.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawnLand<'a> {
     /// The terrain.
     pub terrain: &'a Terrain,
-    /// Its water.
+    /// The terrain's water.
     pub water: Water<'a>,
-    /// Its trees.
+    /// The terrain's trees.
     pub trees: &'a [Tree],
 }
 
 impl<'a> DrawnLand<'a> {
-    /// The terrain alone.
+    /// Creates a terrain without water or trees.
     pub fn bare(terrain: &'a Terrain) -> Self {
         Self { terrain, water: Water::default(), trees: &[] }
     }
 }
 
-/// The terrain in perspective.
+/// Draws the terrain in perspective.
 ///
 /// # Errors
-/// When an option is outside what it may be, or the water is not of the terrain's size.
+/// If an option is out of range, or if the size of the water differs from the terrain's.
 pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let land = DrawnLand { terrain, water: options.water, trees: options.trees };
@@ -121,11 +124,11 @@ pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture
     Ok(picture)
 }
 
-/// Two lands side by side, each in a view of `options.size`, seen by the same camera at the same scale and in the same
-/// colours, labelled; the options' own water and trees are not heeded.
+/// Draws two terrains side by side, each in a view of `options.size`, seen by the same camera at the same scale and
+/// in the same colours, with labels. The water and trees in `options` are ignored.
 ///
 /// # Errors
-/// As [`draw_view`].
+/// Those of [`draw_view`].
 pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let mut views = render(&[before, after], options)?;
@@ -142,8 +145,9 @@ pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &Vi
 }
 
 impl ViewOptions<'_> {
-    /// Rows and columns of samples that these options draw a land of `cells` with, about as dense as the screen's pixels, and denser for a
-    /// camera within the land: a [`NaturalGround`] of so many is as fine as is seen.
+    /// Returns the rows and columns of samples with which these options draw a terrain of `cells`: about as dense as
+    /// the screen's pixels, and denser for a camera within the terrain. A [`NaturalGround`] of this size shows all
+    /// the detail that is visible.
     pub fn samples(&self, cells: Size) -> Size {
         let pixels = self.size[0].max(self.size[1]);
         let [least, most] =
@@ -191,26 +195,26 @@ impl ViewOptions<'_> {
     }
 }
 
-/// A relief at the screen's resolution, and what streams over it.
+/// A relief at the screen's resolution, with its streams and trees.
 struct Subject<'a> {
     relief: Relief,
     streams: Option<Streams<'a>>,
     trees: &'a [Tree],
-    /// Rows and columns of the terrain.
+    /// The rows and columns of the terrain.
     cells: Size,
 }
 
-/// The factor on heights, 0.05 to 100, at which land `long` metres long, with `relief` metres between its lowest and
-/// highest ground, is in good proportion; 1 where it is flat.
+/// Returns the factor on heights, 0.05 to 100, that gives good proportions to a terrain `long` metres long with
+/// `relief` metres between its lowest and highest point; 1 if it is flat.
 pub fn exaggeration(long: f32, relief: f32) -> f32 {
     if relief > 0.0 { libm::powf(PROPORTION * long / relief, MADE_UP).clamp(0.05, 100.0) } else { 1.0 }
 }
 
-/// Draws each land with what they share: camera, exaggeration, colours, base.
+/// Draws each terrain with shared camera, exaggeration, colours and base.
 pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
     let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
         let relief = Relief::flooded(terrain, water)?;
-        // Large reliefs are low-passed, small ones made smooth.
+        // Large reliefs are low-pass filtered, small ones interpolated smoothly.
         let relief = relief.resized(options.samples(relief.size()));
         Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
     });
@@ -228,8 +232,8 @@ pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Resu
     let base = low * exaggeration - 0.045 * long;
     let range =
         options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
-    // One light for all, so that smoothing shows as smoother ground and not as stronger light: that of the steepest, which
-    // would be black with shadow in a stronger one.
+    // All views use the same light, so that smoothing appears as smoother terrain and not as stronger light: that of
+    // the steepest relief, which would be black with shadow in a stronger one.
     let light = reliefs.iter().map(|relief| relief.exaggeration()).reduce(f64::min).unwrap_or(1.0);
     let bounds: [ScenePoint; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
@@ -269,7 +273,7 @@ pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Resu
     subjects.iter().map(draw_one).collect()
 }
 
-/// The ground that the block stands on, for its shadow.
+/// The plane on which the block stands, for its shadow.
 struct Floor {
     camera: Camera,
     base: f32,
@@ -279,7 +283,8 @@ struct Floor {
 }
 
 impl Floor {
-    /// Share of the light that the block takes at a subpixel: a soft shadow falling away from the sun.
+    /// Returns the share of the light that the block removes at a subpixel: a soft shadow that falls away from the
+    /// sun.
     fn dark(&self, at: [f32; 2]) -> f32 {
         let Some([east, north]) = self.camera.floor(at, self.base) else { return 0.0 };
         let beyond = |x: f32, half: f32, sun: f32| ((x + sun * self.blur).abs() - half).max(0.0);
@@ -317,7 +322,7 @@ fn rasterise(block: &Projected, wood: &Wood, floor: &Floor, [rows, cols]: Size) 
     picture
 }
 
-/// The block, its trees, and the sky behind, seen through the air; where there is a `sea`, it goes on to the horizon.
+/// Draws the block, its trees, and the sky behind them as seen through the air; a `sea` extends to the horizon.
 fn photograph(
     block: &Projected,
     wood: &Wood,
@@ -349,7 +354,7 @@ fn photograph(
             let (row, col) = (k / cols, k % cols);
             let mut sum = [0.0; 3];
             for sub in 0..FINE * FINE {
-                // Developed one by one: a bright edge is smooth in the picture.
+                // Each subpixel is developed before averaging, so that bright edges are smooth in the picture.
                 let seen = Air::developed(seen(row * FINE + sub / FINE, col * FINE + sub % FINE));
                 sum = std::array::from_fn(|c| sum[c] + seen[c]);
             }
@@ -360,7 +365,7 @@ fn photograph(
 }
 
 impl Standpoint {
-    /// The camera that stands there on a relief whose heights are drawn times `exaggeration`.
+    /// Returns the camera at this standpoint, on a relief whose heights are multiplied by `exaggeration`.
     fn camera(&self, relief: &Relief, exaggeration: f32, screen: [f32; 2]) -> Camera {
         let [rows, cols] = relief.size();
         let [i, j] = [0, 1].map(|axis| (self.place.along(axis) as f32) / relief.cell[axis] - 0.5);
@@ -373,7 +378,7 @@ impl Standpoint {
     }
 }
 
-/// A line in the middle of the top.
+/// Draws a line of text in the middle of the top.
 fn caption(picture: &mut Picture, text: &str) {
     let left = picture.rgb.cols().saturating_sub(Letters::Large.width(text)) / 2;
     draw(picture, [12, left], text, Letters::Large, INK);
@@ -399,7 +404,7 @@ mod tests {
         400.0 / (1.0 + (x * x + y * y) / 60.0)
     }
 
-    /// Share of pixels that differ clearly from the same picture's empty air.
+    /// The share of pixels that differ clearly from the empty air of the same picture.
     fn drawn(picture: &Picture) -> f64 {
         let blank = |rgb: &[u8; 3]| rgb.iter().all(|c| *c > 200);
         let ink = picture.rgb.as_slice().iter().filter(|p| !blank(p)).count();
@@ -428,8 +433,8 @@ mod tests {
         for (name, terrain) in cases {
             let picture = draw_view(&terrain, &small()).unwrap();
             assert_eq!(picture.size(), [120, 200]);
-            // A slab seen at 34° that fills nine tenths of one direction covers at least a twentieth, even when it is a
-            // line of 30 cells.
+            // A slab seen at 34° that fills nine tenths of one direction covers at least a twentieth of the picture,
+            // even if it is a line of 30 cells.
             assert!(drawn(&picture) > 0.02, "{name}: {}", drawn(&picture));
         }
         let nothing = hole(terrain([5, 5], hill), |_, _| true);
@@ -442,7 +447,7 @@ mod tests {
         let halves = |picture: &Picture| {
             let mut pair = [Picture::new([100, 200], [0; 3]), Picture::new([100, 200], [0; 3])];
             for (k, half) in pair.iter_mut().enumerate() {
-                // Above the labels, which differ.
+                // Only above the labels, which differ.
                 for i in 0..80 {
                     half.rgb.row_mut(i).copy_from_slice(&picture.rgb.row(i)[k * 200..(k + 1) * 200]);
                 }

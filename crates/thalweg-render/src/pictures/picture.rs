@@ -1,4 +1,4 @@
-//! [`Picture`]: sRGB pixels, and what may be done with any picture.
+//! [`Picture`]: sRGB pixels, and the operations on any picture.
 
 use std::io::{self, BufRead, Seek, Write};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::pictures::png_file::{write_png, write_png_rows};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
 use thalweg_core::{Cell, CellRect, Field, Size};
 
-/// The most bytes of pixels that are decoded: a frame of 8192² and more.
+/// The largest number of bytes of pixels that are decoded: enough for a frame of 8192².
 const MAX_BYTES: usize = 1 << 28;
 
 /// A picture: rows from the top, 8-bit sRGB.
@@ -21,12 +21,12 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture of one colour.
+    /// Creates a picture of one colour.
     pub fn new(size: Size, colour: Rgb) -> Self {
         Self { rgb: Field::new(size, colour) }
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn size(&self) -> Size {
         self.rgb.size()
     }
@@ -34,16 +34,16 @@ impl Picture {
     /// Writes a PNG (8-bit RGB, sRGB chunk).
     ///
     /// # Errors
-    /// When the writer fails, or a side is zero or over 2³¹ − 1.
+    /// If the writer fails, or if a side is zero or over 2³¹ − 1.
     pub fn encode(&self, writer: impl Write) -> io::Result<()> {
         write_png(writer, self.size(), png::ColorType::Rgb, png::BitDepth::Eight, self.rgb.as_slice().as_flattened())
     }
 
-    /// Writes the PNG of a picture that is not in memory, of the same bytes: `pixels` gives the pixels of some rows,
-    /// row by row from the left; each row is asked for once, in order.
+    /// Writes the PNG of a picture that is not in memory, with the same bytes as [`Picture::encode`]. `pixels`
+    /// returns the pixels of some rows, row by row from the left; each row is requested once, in order.
     ///
     /// # Errors
-    /// As [`Picture::encode`]; when `pixels` gives too few or too many; what it meets.
+    /// Those of [`Picture::encode`] and of `pixels`; if `pixels` returns too few or too many pixels.
     pub fn encode_rows(
         writer: impl Write,
         size: Size,
@@ -53,20 +53,20 @@ impl Picture {
         write_png_rows(writer, size, png::ColorType::Rgb, png::BitDepth::Eight, bytes)
     }
 
-    /// A PNG's bytes, as [`Picture::encode`].
+    /// Returns the bytes of a PNG, as written by [`Picture::encode`].
     ///
     /// # Errors
-    /// As [`Picture::encode`].
+    /// Those of [`Picture::encode`].
     pub fn png(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.encode(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Reads a PNG as [`Picture::encode`] writes it.
+    /// Reads a PNG in the format that [`Picture::encode`] writes.
     ///
     /// # Errors
-    /// When it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
+    /// If it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
     pub fn decode(reader: impl BufRead + Seek) -> io::Result<Self> {
         let mut reader = png::Decoder::new(reader).read_info()?;
         let (info, other) = (reader.info(), || io::Error::other("is no PNG of 8-bit RGB"));
@@ -74,7 +74,7 @@ impl Picture {
             return Err(other());
         }
         let size = [info.height as usize, info.width as usize];
-        // A header may claim any size: one beyond what we draw is taken for broken before memory is.
+        // A header may claim any size; a size beyond any that we draw is rejected before memory is allocated.
         let length = reader.output_buffer_size().filter(|length| *length <= MAX_BYTES).ok_or_else(other)?;
         let mut bytes = vec![0; length];
         reader.next_frame(&mut bytes)?;
@@ -82,8 +82,8 @@ impl Picture {
         Ok(Self { rgb: Field::from_vec(size, pixels).map_err(io::Error::other)? })
     }
 
-    /// The picture at `size`, if that is no larger in either direction, by averaging the light that falls on each new
-    /// pixel's area; the picture itself otherwise.
+    /// Returns the picture at `size`, if that is no larger in either direction, by averaging the light on each new
+    /// pixel's area; otherwise the picture itself.
     #[must_use]
     pub fn reduced(self, size: Size) -> Self {
         let [rows, cols] = self.size();
@@ -104,16 +104,16 @@ impl Picture {
         Self { rgb }
     }
 
-    /// The picture with its longer side at most `pixels`, its shape kept; see [`Picture::reduced`]. 0 leaves it as it
-    /// is.
+    /// Returns the picture with its longer side at most `pixels` and its proportions kept; see [`Picture::reduced`].
+    /// 0 leaves it unchanged.
     #[must_use]
     pub fn within(self, pixels: usize) -> Self {
         let size = size_within(self.size(), pixels);
         self.reduced(size)
     }
 
-    /// The picture at `size`, if that is no smaller in either direction, light flowing smoothly from pixel to pixel; the
-    /// picture itself otherwise.
+    /// Returns the picture at `size`, if that is no smaller in either direction, with smooth (bicubic) interpolation
+    /// of light; otherwise the picture itself.
     #[must_use]
     pub fn enlarged(self, size: Size) -> Self {
         let old = self.size();
@@ -125,7 +125,8 @@ impl Picture {
         Self { rgb: Field::generate(size, |i, j| srgb([0, 1, 2].map(|c| light[c][(i, j)] as f32))) }
     }
 
-    /// Pictures in a row from the left, tops aligned, `gap` pixels of `ground` between them.
+    /// Places pictures in a row from the left, with their tops aligned and `gap` pixels of colour `ground` between
+    /// them.
     pub fn beside(pictures: &[Self], gap: usize, ground: Rgb) -> Self {
         let rows = pictures.iter().map(|p| p.rgb.rows()).max().unwrap_or(0);
         let widths: usize = pictures.iter().map(|p| p.rgb.cols()).sum();
@@ -138,7 +139,7 @@ impl Picture {
         all
     }
 
-    /// Draws `part` over this picture with its upper left pixel at `to`; what does not fit is cut off.
+    /// Draws `part` over this picture with its upper left pixel at `to`; parts that do not fit are cut off.
     pub fn paste(&mut self, part: &Self, to: impl Into<Cell>) {
         let to = to.into();
         let room = |k: usize| self.size()[k].saturating_sub(to[k]).min(part.size()[k]);
@@ -148,7 +149,7 @@ impl Picture {
         }
     }
 
-    /// Fills a rectangle of pixels, as far as it lies in the picture.
+    /// Fills a rectangle of pixels, as far as it is inside the picture.
     pub fn fill(&mut self, pixels: CellRect, colour: Rgb) {
         let CellRect { start, end } = pixels.intersect(CellRect::new([0, 0], self.size()));
         for i in start.row..end.row {
@@ -159,7 +160,7 @@ impl Picture {
     }
 }
 
-/// The size of which the longer side is at most `pixels`, the shape kept; 0 pixels ask for nothing.
+/// Returns the size whose longer side is at most `pixels`, with proportions kept; 0 pixels means no limit.
 pub fn size_within([rows, cols]: Size, pixels: usize) -> Size {
     let long = rows.max(cols);
     if pixels == 0 || long <= pixels {
@@ -169,24 +170,24 @@ pub fn size_within([rows, cols]: Size, pixels: usize) -> Size {
     [scale(rows), scale(cols)]
 }
 
-/// [`Picture::reduced`] of a picture that comes row by row: the same bits.
+/// [`Picture::reduced`] for a picture that arrives row by row, with the same bits.
 pub(crate) struct Reduction {
     size: [Size; 2],
     down: Vec<Span>,
     across: Vec<Span>,
-    /// Rows that came, and rows that are done.
+    /// The numbers of rows received, and of rows completed.
     at: [usize; 2],
     light: Vec<Linear>,
 }
 
 impl Reduction {
-    /// From pictures of one size to those of another that is no larger.
+    /// Creates a reduction from pictures of size `old` to a size that is no larger.
     pub fn new(old: Size, size: Size) -> Self {
         let (down, across) = (Span::all(old[0], size[0]), Span::all(old[1], size[1]));
         Self { size: [old, size], down, across, at: [0, 0], light: vec![[0.0; 3]; old[1]] }
     }
 
-    /// Takes the next row; gives those that are done with it.
+    /// Takes the next row; returns the rows that are complete with it.
     pub fn take(&mut self, row: &[Rgb]) -> Vec<Vec<Rgb>> {
         let [old, size] = self.size;
         if size == old {
@@ -212,7 +213,7 @@ impl Reduction {
     }
 }
 
-/// Sums light over spans of a row.
+/// Sums light over the spans of a row.
 fn gather(light: &[Linear], across: &[Span], row: &mut [Rgb]) {
     for (pixel, span) in row.iter_mut().zip(across) {
         let mut sum = [0.0; 3];
@@ -223,7 +224,7 @@ fn gather(light: &[Linear], across: &[Span], row: &mut [Rgb]) {
     }
 }
 
-/// Which of `n` old pixels make up one of `m` new ones.
+/// The range of `n` old pixels that make up one of `m` new ones.
 struct Span {
     from: f64,
     to: f64,
@@ -239,7 +240,7 @@ impl Span {
         Self { from: k as f64 * step, to: ((k + 1) as f64 * step).min(n as f64) }
     }
 
-    /// Old pixels and their shares, which sum to 1.
+    /// Returns the old pixels and their shares, which sum to 1.
     fn weights(&self) -> impl Iterator<Item = (usize, f32)> {
         let (from, to) = (self.from, self.to);
         (from as usize..to.ceil() as usize).map(move |p| {
@@ -278,7 +279,8 @@ mod tests {
 
     #[test]
     fn reducing_averages_light_not_codes() {
-        // Half the pixels at full red: half the light, which is code 188 (the average of codes would be 128).
+        // Half of the pixels at full red give half of the light, which is code 188 (the average of codes would be
+        // 128).
         let small = chequered([8, 8]).reduced([2, 2]);
         assert!(small.rgb.as_slice().iter().all(|p| *p == [188, 0, 10]), "{small:?}");
     }

@@ -1,4 +1,4 @@
-//! PNG files, written on all threads: groups of rows are filtered and compressed side by side.
+//! PNG files, written on all threads: groups of rows are filtered and compressed in parallel.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use rayon::prelude::*;
 use thalweg_core::Size;
 use thalweg_core::base::deflate::zlib_pieces;
 
-/// Bytes of a group of rows, about.
+/// The approximate number of bytes in a group of rows.
 const GROUP: usize = 1 << 18;
 
-/// Writes a PNG of big-endian samples, of 8 or 16 bits.
+/// Writes a PNG of big-endian samples of 8 or 16 bits.
 ///
 /// # Errors
-/// When the writer fails, a side is zero or over 2³¹ − 1, or there are not as many bytes as pixels have.
+/// If the writer fails, a side is zero or over 2³¹ − 1, or the number of bytes does not match the number of pixels.
 pub fn write_png(
     writer: impl Write,
     size: Size,
@@ -33,10 +33,11 @@ pub fn write_png(
     })
 }
 
-/// The same bytes of a picture that need not be in memory: `pixels` gives the samples of some rows, each asked for once, in order.
+/// Writes the same bytes for a picture that need not be in memory: `pixels` returns the samples of some rows, each
+/// requested once, in order.
 ///
 /// # Errors
-/// As [`write_png`]; what `pixels` meets.
+/// Those of [`write_png`] and of `pixels`.
 pub(crate) fn write_png_rows<'a>(
     writer: impl Write,
     [rows, cols]: Size,
@@ -57,7 +58,7 @@ pub(crate) fn write_png_rows<'a>(
     let pixel = bytes_of(colour, depth);
     let length = cols * pixel;
     let group = (GROUP / (length + 1)).max(1);
-    // The row above those at hand; above the first there is nothing.
+    // The row above the current ones; zeros above the first row.
     let mut before = vec![0; length];
     let filtered = |numbers: Range<usize>| {
         let wanted = numbers.start * group..rows.min(numbers.end * group);
@@ -87,19 +88,20 @@ pub(crate) fn write_png_rows<'a>(
     Ok(body.finish()?)
 }
 
-/// Bytes of a pixel.
+/// Returns the number of bytes per pixel.
 fn bytes_of(colour: png::ColorType, depth: png::BitDepth) -> usize {
     colour.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 }
 }
 
-/// Appends a row with the filter (PNG 1.2, 6) whose bytes, taken as signed, have the smallest sum of sizes: that compresses best as a rule
-/// (PNG 1.2, 9.6).
+/// Appends a row with the filter (PNG 1.2, 6) whose output bytes, taken as signed, have the smallest sum of absolute
+/// values, which usually compresses best (PNG 1.2, 9.6).
 fn filter(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.push(0);
     out.extend_from_slice(row);
     let mut least = u64::MAX;
-    // Of a first row up and average say nothing that none and sub do not.
+    // Filters 1 to 4 are all tried, on the first row too, where the row above counts as zeros; the first of them
+    // always replaces filter 0.
     for kind in 1..=4u8 {
         apply(kind, row, above, pixel, scratch);
         let sum = scratch
@@ -114,8 +116,8 @@ fn filter(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut 
     }
 }
 
-/// A row less what filter `kind` foretells: 1 the pixel before, 2 that above, 3 the mean of both, 4 the nearest of these and the one
-/// above before to their plane (Paeth 1991).
+/// Computes a row minus the prediction of filter `kind`: 1 is the pixel before, 2 the one above, 3 the mean of both,
+/// 4 the one of these and the upper-left pixel that is nearest to their plane (Paeth 1991).
 fn apply(kind: u8, row: &[u8], above: &[u8], pixel: usize, out: &mut [u8]) {
     let head = pixel.min(row.len());
     for k in 0..head {
@@ -136,7 +138,8 @@ fn apply(kind: u8, row: &[u8], above: &[u8], pixel: usize, out: &mut [u8]) {
     }
 }
 
-/// The nearest of left, above and their corner to left + above − corner; in this order where they are as near.
+/// Returns the one of left, above and upper-left (`corner`) that is nearest to left + above − corner; in this order
+/// if several are equally near.
 fn paeth(left: u8, up: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, up, corner].map(i16::from);
     let (by_left, by_up) = ((b - c).abs(), (a - c).abs());
@@ -150,7 +153,7 @@ mod tests {
     use super::*;
     use thalweg_core::base::rng::Key;
 
-    /// The png crate's own decoder gives the pixels back, whatever their sizes and their kind.
+    /// The png crate's own decoder returns the same pixels, for all sizes and colour types.
     #[test]
     fn what_is_written_is_read() {
         let kinds = [png::ColorType::Grayscale, png::ColorType::Rgb, png::ColorType::Rgba];

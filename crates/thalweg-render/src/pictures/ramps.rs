@@ -1,28 +1,28 @@
-//! Colour ramps: from a number in 0..1 to a colour.
+//! Colour ramps, which map a number in 0..1 to a colour.
 
 use crate::pictures::colour::{Linear, Rgb, from_oklab, linear, srgb, to_oklab};
 use thalweg_core::{Error, Result};
 
-/// Points of one channel: position in 0..1 and value in 0..1 (sRGB).
+/// The points of one channel: position in 0..1 and value in 0..1 (sRGB).
 type Points = &'static [(f32, f32)];
 
-/// How a ramp is given.
+/// The definition of a ramp.
 #[derive(Debug, PartialEq)]
 enum Course {
-    /// Colours at rising positions from 0 to 1, mixed in OKLab.
+    /// Colours at ascending positions from 0 to 1, interpolated in OKLab.
     Stops(&'static [(f32, Rgb)]),
-    /// Each channel piecewise linear in sRGB, as Matplotlib's segment maps are.
+    /// Each channel piecewise linear in sRGB, as in Matplotlib's segmented colormaps.
     Channels([Points; 3]),
 }
 
-/// Colours at rising positions: `0.5 212 194 142` is position, red, green, blue.
+/// Colours at ascending positions: `0.5 212 194 142` is position, red, green, blue.
 macro_rules! stops {
     ($($at:literal $red:literal $green:literal $blue:literal),+) => {
         Course::Stops(&[$(($at, [$red, $green, $blue])),+])
     };
 }
 
-/// Points of a channel: `0.5 0.25` is position, value.
+/// The points of a channel: `0.5 0.25` is position, value.
 macro_rules! points {
     ($($at:literal $value:literal),+) => { &[$(($at, $value)),+] };
 }
@@ -30,9 +30,9 @@ macro_rules! points {
 /// A named colour ramp.
 #[derive(Debug, PartialEq)]
 pub struct Ramp {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose.
     pub about: &'static str,
     course: Course,
 }
@@ -181,46 +181,48 @@ static SEDIMENT: Ramp = Ramp {
 };
 
 impl Ramp {
-    /// The ramp of that name, of [`RAMPS`].
+    /// Returns the ramp with the given name from [`RAMPS`].
     ///
     /// # Errors
-    /// When there is none; the message lists them or names the nearest.
+    /// If there is none; the message lists the ramps or names the closest one.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = RAMPS.iter().find(|ramp| ramp.name == name);
         found.copied().ok_or_else(|| Error::unknown("ramp", name, RAMPS.iter().map(|ramp| ramp.name)))
     }
 
-    /// The default for land.
+    /// Returns the default ramp for land.
     pub fn land() -> &'static Self {
         &LAND
     }
 
-    /// Even steps for data.
+    /// Returns the ramp with perceptually even steps for data.
     pub fn viridis() -> &'static Self {
         &VIRIDIS
     }
 
-    /// The colours of kinds of soil at the kind's number over 5, the last for a recipe's own kinds too.
+    /// Returns the colours of kinds of soil, each at the kind's number over 5; the last colour also stands for a
+    /// recipe's own kinds.
     pub fn soil() -> &'static Self {
         &SOIL
     }
 
-    /// Amounts of water.
+    /// Returns the ramp for amounts of water.
     pub fn water() -> &'static Self {
         &WATER
     }
 
-    /// Thickness of loose ground.
+    /// Returns the ramp for sediment thickness.
     pub fn sediment() -> &'static Self {
         &SEDIMENT
     }
 
-    /// The colours of the sea, from the deepest (0) to the shore (1).
+    /// Returns the colours of the sea, from the deepest (0) to the shore (1).
     pub fn sea() -> &'static Self {
         &SEA
     }
 
-    /// The colour in linear light at `t`, a share of the ramp's length; it is held within 0 to 1 (NaN is 0).
+    /// Returns the colour in linear light at `t`, a share of the ramp's length, which is clamped to 0 to 1 (NaN is
+    /// 0).
     pub fn at(&self, t: f32) -> Linear {
         let t = if t > 0.0 { t.min(1.0) } else { 0.0 };
         match &self.course {
@@ -237,12 +239,12 @@ impl Ramp {
         }
     }
 
-    /// `at`, tabulated for inner loops.
+    /// Tabulates `at` for inner loops.
     pub fn table(&self) -> ColourTable {
         ColourTable((0..ColourTable::SIZE).map(|k| self.at(k as f32 / (ColourTable::SIZE - 1) as f32)).collect())
     }
 
-    /// [`Ramp::at`], as stored in files.
+    /// Returns [`Ramp::at`] as sRGB, as stored in files.
     pub fn rgb(&self, t: f32) -> Rgb {
         srgb(self.at(t))
     }
@@ -255,14 +257,15 @@ pub struct ColourTable(Vec<Linear>);
 impl ColourTable {
     const SIZE: usize = 1024;
 
-    /// The nearest tabulated colour to `t`, held within 0 to 1 (NaN is 0).
+    /// Returns the nearest tabulated colour to `t`, which is clamped to 0 to 1 (NaN is 0).
     pub fn at(&self, t: f32) -> Linear {
         let last = Self::SIZE - 1;
         self.0[((t * last as f32 + 0.5) as usize).min(last)]
     }
 }
 
-/// The neighbours of `t` among `points`, and how far it is from the first to the second.
+/// Returns the values of the neighbours of `t` among `points`, and the fraction of the way from the first to the
+/// second.
 fn between<T: Copy + Default>(points: &[(f32, T)], t: f32) -> (T, T, f32) {
     let next = points.iter().position(|(at, _)| *at >= t);
     match (next, points.last()) {
@@ -287,7 +290,8 @@ mod tests {
                     for (t, rgb) in *stops {
                         let seen = ramp.rgb(*t);
                         for c in 0..3 {
-                            // OKLab's matrices are inverse to 1e-7 of light, which may turn a rounding of the last code.
+                            // OKLab's matrices are inverses to 1e-7 of light, which may change the rounding of the
+                            // last code.
                             assert!(seen[c].abs_diff(rgb[c]) <= 1, "{} at {t}: {seen:?} for {rgb:?}", ramp.name);
                         }
                     }
@@ -319,8 +323,9 @@ mod tests {
 
     #[test]
     fn gist_earth_is_matplotlibs() {
-        // Matplotlib 3.8, `cm.gist_earth(t, bytes=True)`, whose table of 256 entries is at most half a step (1/510) from
-        // our exact position; the steepest channel used here changes 2.2 per unit away from black: 1.1 codes, and rounding.
+        // Matplotlib 3.8, `cm.gist_earth(t, bytes=True)`, whose table of 256 entries is at most half a step (1/510)
+        // from our exact position; the steepest channel used here changes by 2.2 per unit away from black, which is
+        // 1.1 codes, plus rounding.
         let earth = Ramp::find("gist_earth").unwrap();
         for (t, rgb) in [(0.25, [43, 116, 126]), (0.5, [92, 160, 75]), (0.75, [189, 171, 98]), (1.0, [253, 251, 251])] {
             let seen = earth.rgb(t);

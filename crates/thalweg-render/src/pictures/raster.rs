@@ -1,21 +1,21 @@
-//! Triangles to pixels with a depth buffer, a band of the picture at a time.
+//! Rasterisation of triangles with a depth buffer, one band of the picture at a time.
 
 use crate::pictures::colour::Linear;
 
-/// A corner on the screen, in subpixels; `near` is 1/distance, which is linear on the screen.
+/// A vertex on the screen, in subpixels; `near` is 1/distance, which is linear on the screen.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Corner {
-    /// Right.
+    /// The coordinate to the right.
     pub x: f32,
-    /// Down.
+    /// The coordinate downward.
     pub y: f32,
-    /// One over the distance from the camera's plane.
+    /// The reciprocal of the distance from the camera's plane.
     pub near: f32,
-    /// Light that leaves there.
+    /// The light that leaves the vertex.
     pub colour: Linear,
 }
 
-/// Rows `top` to `top + rows` of the screen.
+/// A band of the screen: rows `top` to `top + rows`.
 pub struct Band {
     top: usize,
     rows: usize,
@@ -25,38 +25,40 @@ pub struct Band {
 }
 
 impl Band {
-    /// An empty band.
+    /// Creates an empty band.
     pub fn new(top: usize, rows: usize, cols: usize) -> Self {
         Self { top, rows, cols, near: vec![0.0; rows * cols], colour: vec![[0.0; 3]; rows * cols] }
     }
 
-    /// The colour at a row (within the band) and column, if something was drawn there.
+    /// Returns the colour at a row (within the band) and column, if something was drawn there.
     pub fn at(&self, row: usize, col: usize) -> Option<Linear> {
         let k = row * self.cols + col;
         (self.near[k] > 0.0).then(|| self.colour[k])
     }
 
-    /// One over the distance at a row and column from the camera's plane, where something was drawn.
+    /// Returns the reciprocal of the distance from the camera's plane at a row and column, if something was drawn
+    /// there.
     pub fn near(&self, row: usize, col: usize) -> Option<f32> {
         Some(self.near[row * self.cols + col]).filter(|near| *near > 0.0)
     }
 
-    /// Whether anything between screen rows `from` and `to` can fall into the band.
+    /// Returns true if something between screen rows `from` and `to` can be in the band.
     pub fn meets(&self, from: f32, to: f32) -> bool {
         to >= self.top as f32 && from <= (self.top + self.rows) as f32
     }
 
-    /// Draws a triangle, either face; the nearest of what covers a subpixel's centre stays, the first of equals.
+    /// Draws both faces of a triangle. A subpixel keeps the nearest surface that covers its centre, the first of
+    /// equals.
     pub fn triangle(&mut self, a: &Corner, b: &Corner, c: &Corner) {
         let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
-        // What lies behind the camera, or through its plane, is not seen.
+        // Triangles behind the camera, or across its plane, are not drawn.
         if a.near <= 0.0 || b.near <= 0.0 || c.near <= 0.0 {
             return;
         }
         if area == 0.0 || !area.is_finite() || !self.meets(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y)) {
             return;
         }
-        // Subpixel k's centre is at k + ½; the casts saturate.
+        // The centre of subpixel k is at k + ½; the casts saturate.
         let (from_y, to_y) = reach(a.y, b.y, c.y, self.top, self.top + self.rows);
         let (from_x, to_x) = reach(a.x, b.x, c.x, 0, self.cols);
         let scale = 1.0 / area;
@@ -67,7 +69,7 @@ impl Band {
                 let u = ((c.y - a.y) * (px - a.x) - (c.x - a.x) * (py - a.y)) * scale;
                 let v = ((b.x - a.x) * (py - a.y) - (b.y - a.y) * (px - a.x)) * scale;
                 let w = 1.0 - u - v;
-                // A hair's overlap keeps seams shut against rounding.
+                // A tiny overlap prevents gaps between triangles caused by rounding.
                 if u >= -1e-4 && v >= -1e-4 && w >= -1e-4 {
                     let near = w * a.near + u * b.near + v * c.near;
                     let k = (y - self.top) * self.cols + x;
@@ -81,7 +83,7 @@ impl Band {
     }
 }
 
-/// The pixels between `low` and `high` whose centres may lie within the spread of three coordinates.
+/// Returns the range of pixels between `low` and `high` whose centres may be within the range of three coordinates.
 fn reach(a: f32, b: f32, c: f32, low: usize, high: usize) -> (usize, usize) {
     let from = (a.min(b).min(c) - 0.5).ceil().max(0.0) as usize;
     let to = (a.max(b).max(c) + 0.5).ceil().max(0.0) as usize;

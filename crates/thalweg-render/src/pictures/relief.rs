@@ -1,4 +1,4 @@
-//! [`Relief`]: a terrain as drawing needs it: metres without holes, at the resolution of the picture.
+//! [`Relief`]: a terrain prepared for drawing: in metres, without holes, at the resolution of the picture.
 
 use std::ops::Range;
 
@@ -11,37 +11,38 @@ use thalweg_core::terrain::WATER;
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
 use thalweg_core::{Error, Field, Height, Result, Size, Terrain};
 
-/// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
+/// The largest number of cells that are sampled for quantiles and mean slopes; enough for both to a fraction of a per
+/// cent.
 const SAMPLE: usize = 1 << 16;
 
-/// Root mean square slope at which relief reads best under a sun at 45°, judged by eye on real ground.
+/// The root mean square slope at which relief is most readable under a sun at 45°, judged by eye on real terrain.
 const READABLE: f64 = 0.85;
 
-/// Ground, water and holes.
+/// Elevation, water and holes of a terrain.
 #[derive(Debug, Clone)]
 pub struct Relief {
-    /// Ground in metres, or the ice upon it; cells without data are filled smoothly from those around, so that light
-    /// has something to fall on.
+    /// The elevation of the ground, or of the ice on it, in metres. Cells without data are filled smoothly from their
+    /// surroundings, so that they can be lit.
     pub heights: Field<f32>,
     /// True where there is no data.
     pub nodata: Option<Field<bool>>,
-    /// Depth of water over the ground in metres; NaN is dry.
+    /// The depth of water over the ground in metres; NaN is dry.
     pub water: Option<Field<f32>>,
-    /// Level of standing water in metres, in its cells and in the higher ones beside them; NaN elsewhere.
+    /// The level of standing water in metres, in its cells and in higher cells adjacent to them; NaN elsewhere.
     pub pools: Option<Field<f32>>,
-    /// Thickness of ice in metres: what it stands on lies so far below [`Relief::heights`].
+    /// The thickness of ice in metres: its base is this far below [`Relief::heights`].
     pub ice: Option<Field<f32>>,
-    /// Side of a cell, south and east, in metres.
+    /// The side of a cell, south and east, in metres.
     pub cell: [f32; 2],
-    /// Sea level in metres: ground below it is under the sea. `None` has no sea.
+    /// The sea level in metres, below which terrain is submerged; `None` if there is no sea.
     pub sea: Option<f32>,
 }
 
 impl Relief {
-    /// The terrain's relief, with `water` (depths in metres) over it.
+    /// Creates the relief of a terrain, with `water` (depths in metres) over it.
     ///
     /// # Errors
-    /// When `water` is not of the terrain's size.
+    /// If the size of `water` differs from the terrain's.
     pub fn new(terrain: &Terrain, water: Option<&Field<f32>>) -> Result<Self> {
         if let Some(water) = water.filter(|w| w.size() != terrain.ground.size()) {
             let [[rows, cols], [want_rows, want_cols]] = [water.size(), terrain.ground.size()];
@@ -65,10 +66,10 @@ impl Relief {
         })
     }
 
-    /// The terrain's relief under all its water, with its ice.
+    /// Creates the relief of a terrain with all its water and ice.
     ///
     /// # Errors
-    /// As [`Water::check`].
+    /// Those of [`Water::check`].
     pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
         water.check(terrain)?;
         let pools = water.lakes().map(|lakes| levels(&terrain.ground, &lakes));
@@ -81,23 +82,24 @@ impl Relief {
         Ok(relief)
     }
 
-    /// Thickness of the ice that cell (i, j) shows, in metres: none where water stands over it.
+    /// Returns the visible thickness of the ice in cell (i, j) in metres: 0 if there is water over it.
     pub fn ice(&self, i: usize, j: usize) -> f32 {
         let thickness = self.ice.as_ref().map_or(0.0, |ice| ice[(i, j)]);
         if thickness > 0.0 && self.depth(i, j) <= 0.0 { thickness } else { 0.0 }
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn size(&self) -> Size {
         self.heights.size()
     }
 
-    /// Whether cell (i, j) has no data.
+    /// Returns true if cell (i, j) has no data.
     pub fn is_hole(&self, i: usize, j: usize) -> bool {
         self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
     }
 
-    /// Water over cell (i, j) in metres: the sea's, a pool's, or the layer's; 0 where it is dry.
+    /// Returns the depth of water over cell (i, j) in metres: of the sea, a pool, or the water layer, whichever is
+    /// greatest; 0 if it is dry.
     pub fn depth(&self, i: usize, j: usize) -> f32 {
         let sea = self.sea.map_or(0.0, |level| level - self.heights[(i, j)]);
         let layer = self.water.as_ref().map_or(0.0, |water| water[(i, j)]);
@@ -105,12 +107,14 @@ impl Relief {
         self.pool(i, j).max(sea).max(layer).max(0.0)
     }
 
-    /// Depth of standing water over cell (i, j) in metres, below 0 on a shore; NaN where there is none near.
+    /// Returns the depth of standing water over cell (i, j) in metres, negative on a shore; NaN if there is none
+    /// near.
     pub fn pool(&self, i: usize, j: usize) -> f32 {
         self.pools.as_ref().map_or(f32::NAN, |level| level[(i, j)] - self.heights[(i, j)])
     }
 
-    /// Share of cell (i, j) that standing water covers, 0 to 1: where the shore cuts the ground's slope.
+    /// Returns the share of cell (i, j) that standing water covers, 0 to 1, assuming that the ground in the cell has
+    /// the local slope.
     pub fn flooded_share(&self, i: usize, j: usize) -> f32 {
         let depth = self.pool(i, j);
         if depth.is_nan() {
@@ -122,13 +126,14 @@ impl Relief {
         (0.5 + depth / rise).clamp(0.0, 1.0)
     }
 
-    /// Share of cell (i, j) that sea or standing water covers, 0 to 1.
+    /// Returns the share of cell (i, j) that sea or standing water covers, 0 to 1.
     pub fn open_water(&self, i: usize, j: usize) -> f32 {
         let sunk = self.sea.is_some_and(|level| self.heights[(i, j)] < level);
         if sunk { 1.0 } else { self.flooded_share(i, j) }
     }
 
-    /// The same extent with other samples, ends on ends.
+    /// Returns the relief with other samples over the same extent, whose first and last samples coincide with the old
+    /// ones.
     #[must_use]
     pub fn resized(&self, size: Size) -> Self {
         if size == self.size() {
@@ -146,7 +151,7 @@ impl Relief {
             heights: resize(&self.heights, &smooth),
             nodata: self.nodata.as_ref().map(nearest),
             water: self.water.as_ref().map(|water| resize(water, &axes(Kernel::Convex))),
-            // Levels are level; where they meet the ground, the finer ground draws the shore.
+            // Levels are horizontal; the shore is where they meet the finer terrain.
             pools: self
                 .pools
                 .as_ref()
@@ -157,8 +162,8 @@ impl Relief {
         }
     }
 
-    /// The values that `of` gives for cells with data (row, column), from low to high; of a regular sample where there
-    /// are many cells. A cell for which it gives `None` is left out.
+    /// Returns the values of `of` for cells with data (row, column), in ascending order; for a regular sample if
+    /// there are many cells. Cells for which it returns `None` are left out.
     pub fn sorted(&self, of: impl Fn(usize, usize) -> Option<f32>) -> Vec<f32> {
         let [rows, cols] = self.size();
         let mut values: Vec<f32> = (0..rows * cols)
@@ -171,13 +176,15 @@ impl Relief {
         values
     }
 
-    /// Height range of the dry ground for the tint, [low, high] in metres: the 0.5 % and 99.5 % quantiles, so that a spike
-    /// does not take the colours, and a fiftieth more at either end; low < high always.
+    /// Returns the elevation range of dry land for the colour ramp, [low, high] in metres: the 0.5 % and 99.5 %
+    /// quantiles, so that a spike does not use up the colours, extended by a fiftieth at both ends; low < high
+    /// always.
     pub fn range(&self) -> [f32; 2] {
         Sampled::of(self).range(self.sea)
     }
 
-    /// Lowest ground and highest surface, water included, in metres, in this order; zeros if there is no data at all.
+    /// Returns the lowest ground and the highest surface, water included, in metres, in this order; zeros if there is
+    /// no data at all.
     pub fn extremes(&self) -> [f32; 2] {
         let [rows, cols] = self.size();
         let cells = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|&(i, j)| !self.is_hole(i, j));
@@ -188,14 +195,15 @@ impl Relief {
         if span[0] <= span[1] { span } else { [0.0; 2] }
     }
 
-    /// Factor on heights at which the light shows the relief well: the steepness (root mean square slope) becomes 0.85.
-    /// Between 0.02 and 40; 1 on flat ground.
+    /// Returns the factor on heights at which lighting shows the relief well: the steepness (root mean square slope)
+    /// becomes 0.85. It is between 0.02 and 40; 1 on flat terrain.
     pub fn exaggeration(&self) -> f64 {
         Sampled::of(self).exaggeration()
     }
 }
 
-/// What is asked of a whole relief before it is drawn, of a regular sample where there are many cells.
+/// The statistics of a whole relief that are needed before it is drawn, from a regular sample if there are many
+/// cells.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sampled {
     dry: Vec<f32>,
@@ -205,7 +213,7 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// That of a relief in memory.
+    /// Computes the statistics of a relief in memory.
     pub fn of(relief: &Relief) -> Self {
         let mut sampled = Self::default();
         sampled.add(relief, relief.size(), 0, 0..relief.heights.rows());
@@ -213,8 +221,8 @@ impl Sampled {
         sampled
     }
 
-    /// Looks at some rows of a map of `size`, of which `relief` holds those from `first` on: these, and the row below the last. Rows are
-    /// looked at in order.
+    /// Adds some rows of a map of `size`. `relief` contains the map's rows from `first` on: at least these rows, and
+    /// the one below the last. Rows must be added in order.
     pub fn add(&mut self, relief: &Relief, [rows, cols]: Size, first: usize, some: Range<usize>) {
         let step = stride(rows * cols, cols);
         let from = (some.start * cols).next_multiple_of(step);
@@ -237,7 +245,7 @@ impl Sampled {
         }
     }
 
-    /// Ends the looking.
+    /// Finishes the sampling by sorting the values.
     pub fn settle(&mut self) {
         self.dry.sort_by(f32::total_cmp);
         self.depths.sort_by(f32::total_cmp);
@@ -248,7 +256,7 @@ impl Sampled {
         let none = [sea.unwrap_or(0.0)];
         let values = if self.dry.is_empty() { &none[..] } else { &self.dry };
         let (low, high) = (quantile(values, 0.005), quantile(values, 0.995));
-        // Flat ground gets the ramp's lower part, a metre wide on either side.
+        // Flat terrain gets the lower part of the ramp, a range of one metre.
         let more = (high - low) / 50.0;
         if high > low { [low - more, high + more] } else { [low - 0.25, low + 0.75] }
     }
@@ -259,14 +267,14 @@ impl Sampled {
         if steepness > 0.0 { (READABLE / steepness).clamp(0.02, 40.0) } else { 1.0 }
     }
 
-    /// Depth of the sea in metres where it is darkest.
+    /// Returns the depth in metres at which the sea is darkest.
     pub fn deepest(&self) -> f32 {
         quantile(&self.depths, 0.995).max(1.0)
     }
 }
 
-/// Levels in metres of standing water whose depths are `pools`: in wet cells, and in dry ones beside them whose ground
-/// is as high, so that a shore may be drawn between the two; NaN elsewhere.
+/// Returns the levels in metres of standing water with depths `pools`: in wet cells, and in adjacent dry ones whose
+/// ground is at least as high, so that a shore can be drawn between the two; NaN elsewhere.
 pub fn levels(ground: &Field<Height>, pools: &Field<Height>) -> Field<f32> {
     let [rows, cols] = ground.size();
     let level =
@@ -283,14 +291,15 @@ pub fn levels(ground: &Field<Height>, pools: &Field<Height>) -> Field<f32> {
     })
 }
 
-/// Every how many cells to look at; not a divisor of the row's length, or only a few columns would be seen.
+/// Returns the sampling interval in cells. It is not a divisor of the row length, because then only a few columns
+/// would be sampled.
 fn stride(cells: usize, cols: usize) -> usize {
     let step = (cells / SAMPLE).max(1);
     if step > 1 && cols.is_multiple_of(step) { step + 1 } else { step }
 }
 
-/// Fills cells that are not `known` from coarser and coarser means of those that are (pull and push, Gortler et al. 1996);
-/// zero if none is.
+/// Fills cells that are not `known` from successively coarser means of those that are (pull-push, Gortler et al.
+/// 1996); zero if none is known.
 pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
     let [rows, cols] = values.size();
     if known.as_slice().iter().all(|k| *k) {
@@ -304,7 +313,7 @@ pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
     values
 }
 
-/// Means of those of four cells that are known, and where there is one.
+/// Returns the means of the known cells among each four, and where there is at least one.
 pub(crate) fn known_means(values: &Field<f32>, known: &Field<bool>) -> (Field<f32>, Field<bool>) {
     let [rows, cols] = values.size();
     let half = [rows.div_ceil(2), cols.div_ceil(2)];
@@ -319,7 +328,7 @@ pub(crate) fn known_means(values: &Field<f32>, known: &Field<bool>) -> (Field<f3
     (mean, Field::generate(half, |i, j| children(i, j).next().is_some()))
 }
 
-/// Lays into cells that are not `known` what lies between those of `coarse`, which are twice as wide.
+/// Fills cells that are not `known` by interpolation between those of `coarse`, which are twice as wide.
 pub(crate) fn fill_between(values: &mut Field<f32>, known: &Field<bool>, coarse: &Field<f32>) {
     values.par_rows_mut().for_each(|(i, row)| {
         for (j, value) in row.iter_mut().enumerate().filter(|(j, _)| !known[(i, *j)]) {
@@ -340,7 +349,7 @@ mod tests {
         let filled = fill(land.clone(), &known);
         for i in 0..20 {
             for j in 0..20 {
-                // A hole's cell is a mean of known ones at most two levels up, within 16 cells.
+                // A cell in a hole is a mean of known cells at most two levels coarser, within 16 cells.
                 assert!((filled[(i, j)] - land[(i, j)]).abs() <= if known[(i, j)] { 0.0 } else { 60.0 });
             }
         }

@@ -1,26 +1,27 @@
-//! Rivers as lines on a map, as wide as their catchments say.
+//! Rivers as lines on a map, with widths that depend on drainage area.
 
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use thalweg_core::terrain::ChannelReach;
 use thalweg_core::{Cell, Field, Size};
 
-/// A clear blue that shows on green, brown and white alike.
+/// A clear blue that is visible on green, brown and white.
 const BLUE: Linear = [0.020, 0.125, 0.400];
-/// Pixels of the narrowest and the widest river on a map of [`SIDE`] pixels.
+/// The widths in pixels of the narrowest and the widest river on a map of [`SIDE`] pixels.
 const WIDTH: [f32; 2] = [0.9, 4.2];
-/// Longer side of the map for which the widths are; larger maps have wider rivers, smaller ones narrower to a point.
+/// The longer side of the map to which the widths apply; larger maps have wider rivers, smaller ones narrower rivers
+/// down to a limit.
 const SIDE: f32 = 900.0;
 
-/// Draws the channel reaches of a terrain of `size` cells over a map of the same extent, except for the cells that are
-/// `hidden`, such as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold &
-/// Maddock 1953).
+/// Draws the channel reaches of a terrain of `size` cells over a map of the same extent, except for cells that are
+/// `hidden`, such as those of open water. Widths increase with the square root of drainage area, as those of real
+/// rivers do (Leopold & Maddock 1953).
 pub fn draw(map: &mut Picture, reaches: &[ChannelReach], size: Size, hidden: impl Fn(Cell) -> bool) {
     let [rows, cols] = map.size();
     let scale = [rows as f32 / size[0] as f32, cols as f32 / size[1] as f32];
     let wide = (rows.max(cols) as f32 / SIDE).max(0.7);
     let greatest = reaches.iter().map(|reach| reach.drainage_area).fold(0.0, f64::max);
-    // The greatest cover counts, so that no order of drawing shows.
+    // The greatest cover counts, so that the result does not depend on the order of drawing.
     let mut cover = Field::new([rows, cols], 0f32);
     for reach in reaches {
         let share = (reach.drainage_area / greatest).sqrt() as f32;
@@ -36,8 +37,8 @@ pub fn draw(map: &mut Picture, reaches: &[ChannelReach], size: Size, hidden: imp
     paint(map, &cover);
 }
 
-/// Draws lines over a map, each given by positions in pixels from the map's upper left corner, and by half the width in
-/// pixels that the line has there.
+/// Draws lines over a map. Each point has a position in pixels from the map's upper left corner and half the line's
+/// width in pixels there.
 pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Cell<f32>, f32)>]) {
     let mut cover = Field::new(map.size(), 0f32);
     for line in lines {
@@ -48,7 +49,7 @@ pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Cell<f32>, f32)>]) {
     paint(map, &cover);
 }
 
-/// Colours what is covered.
+/// Colours the covered pixels.
 fn paint(map: &mut Picture, cover: &Field<f32>) {
     for (pixel, cover) in map.rgb.as_mut_slice().iter_mut().zip(cover.as_slice()) {
         if *cover > 0.0 {
@@ -57,7 +58,7 @@ fn paint(map: &mut Picture, cover: &Field<f32>) {
     }
 }
 
-/// The line with its corners cut (Chaikin 1974), its ends kept.
+/// Returns the line with its corners cut (Chaikin 1974) and its ends kept.
 fn smoothed(line: Vec<Cell<f32>>) -> Vec<Cell<f32>> {
     let ([first, .., last], true) = (&line[..], line.len() > 2) else { return line };
     let between = |a: Cell<f32>, b: Cell<f32>, t: f32| Cell::from_axes(|k| a[k] + (b[k] - a[k]) * t);
@@ -65,7 +66,7 @@ fn smoothed(line: Vec<Cell<f32>>) -> Vec<Cell<f32>> {
     [*first].into_iter().chain(cut).chain([*last]).collect()
 }
 
-/// Covers the pixels within `half` a width of the line from `a` to `b`, their edges softly.
+/// Covers the pixels within half a width, `half`, of the line from `a` to `b`, with soft edges.
 fn stroke(cover: &mut Field<f32>, a: Cell<f32>, b: Cell<f32>, half: f32) {
     let reach = half + 1.0;
     let span = |k: usize, n: usize| {
@@ -105,7 +106,7 @@ mod tests {
         assert!((1..=3).contains(&narrow) && wide >= narrow + 2, "{narrow} and {wide} pixels");
         let [r, _, b] = map.rgb[(40, 30)];
         assert!(b > r + 60, "blue");
-        // The other order draws the same, and half the pixels half the rows.
+        // The other order of drawing gives the same picture, and half the pixels half the rows.
         let mut other = Picture::new([60, 60], [200, 190, 150]);
         draw(&mut other, &[rivers[1].clone(), rivers[0].clone()], [60, 60], |_| false);
         assert_eq!(map, other);

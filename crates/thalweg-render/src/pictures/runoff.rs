@@ -1,5 +1,5 @@
-//! Streams over the land: of the water that runs there, or of what the land itself would gather where no model has let any flow
-//! yet.
+//! Streams drawn on a terrain: those of its discharge, or, if no model has routed any water yet, those that runoff
+//! would form on it.
 
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::{bilinear, quantile};
@@ -7,19 +7,21 @@ use crate::pictures::water::{Streams, Water};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{FlowGraph, Land};
 
-/// Water that a square metre of land gives to its streams in m/s: 200 l/s from a km², as after days of rain. In dry weather
-/// it is a tenth, and no river of a small land would be as wide as a cell.
+/// The runoff per square metre of land in m/s: 200 l/s per km², as after days of rain. In dry weather it is a tenth
+/// of that, and no river on a small map would be as wide as a cell.
 const YIELD: f64 = 2e-7;
-/// Shares of the land above the discharges at which the streams that it makes begin to show and are opaque.
+/// The shares of land with a higher discharge than those at which computed streams begin to appear and at which they
+/// are opaque.
 const SHOWN: [f64; 2] = [0.016, 0.003];
 
-/// The share of each of the relief's samples that streams cover, 0 to 1: of the terrain's discharge if any water runs
-/// there, or else of what the land would gather. No stream is narrower than a good half of a cell.
+/// Returns the share of each of the relief's samples that streams cover, 0 to 1: those of the terrain's discharge if
+/// there is any flow, otherwise those of computed runoff. No stream is narrower than about half a cell.
 ///
 /// # Errors
-/// When the relief has more samples than a grid may have cells.
+/// If the relief has more samples than a grid may have cells.
 pub fn cover(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
-    // On samples much finer than cells the thinnest stream would be a hair.
+    // On samples much finer than cells the thinnest stream would be hardly visible, so the cover is computed on
+    // coarser samples.
     let most = terrain.grid.size.map(|n| 2 * n.max(2) - 1);
     let size = [0, 1].map(|k| relief.size()[k].min(most[k]));
     if size == relief.size() {
@@ -40,15 +42,15 @@ fn cover_of(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     Ok(Streams { range: shown(relief, &discharge), ..Streams::of(&discharge) }.on(relief, relief.size()))
 }
 
-/// Discharges at which streams that the land makes begin to show and are opaque: fewer than of water that ran, because
-/// every slope has its own.
+/// Returns the discharges at which computed streams begin to appear and at which they are opaque. Fewer streams are
+/// shown than for modelled discharge, because computed runoff gives every slope its own.
 fn shown(relief: &Relief, discharge: &Field<f32>) -> Option<[f32; 2]> {
     let values = relief.sorted(|i, j| Some(discharge[(i, j)]).filter(|q| *q > 0.0));
     let [low, high] = SHOWN.map(|share| quantile(&values, 1.0 - share));
     (low > 0.0 && low < 0.8 * high).then_some([low, high])
 }
 
-/// Discharge in m³/s by sample if rain fell evenly on the relief and all of it ran off.
+/// Returns the discharge in m³/s of each sample for uniform rain on the relief that runs off completely.
 fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let cell = f64::from(relief.cell[0].max(relief.cell[1])).clamp(1e-3, 1e5);
     let grid = Grid {
@@ -62,7 +64,8 @@ fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let [rows, cols] = relief.size();
     let on_rim =
         |k: usize| k < cols || k >= (rows - 1) * cols || k.is_multiple_of(cols) || (k + 1).is_multiple_of(cols);
-    // What runs along the rim only seeks a lower way out: there, what comes from inside counts alone.
+    // Flow along the rim is only an artefact of the search for a lower outlet, so rim cells count only what arrives
+    // from inside.
     let mut discharge = drainage.yields(YIELD * cell * cell);
     let mut arrived = vec![0f32; discharge.len()];
     for k in (0..arrived.len()).filter(|k| !on_rim(*k)) {

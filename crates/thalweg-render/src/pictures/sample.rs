@@ -1,10 +1,10 @@
-//! Values between samples, and among them.
+//! Interpolation between samples, and quantiles of samples.
 
 use multiversion::multiversion;
 
 use thalweg_core::Field;
 
-/// The field at row `y` and column `x`, held within its ends, linear between samples.
+/// Returns the bilinearly interpolated value at row `y` and column `x`, which are clamped to the field.
 pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {
     let place = |p: f32, n: usize| {
         let p = p.clamp(0.0, (n - 1) as f32);
@@ -18,15 +18,15 @@ pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {
     top + (bottom - top) * v
 }
 
-/// Row `i` of a map of cells half as wide as those of `field`, `out` one value a column: those at rows and columns (i −
-/// ½)/2, as [`bilinear`] gives them.
+/// Computes row `i` of a map with cells half as wide as those of `field`, one value in `out` per column: the values
+/// at row (i − ½)/2 and columns (j − ½)/2, as computed by [`bilinear`].
 #[multiversion(targets("x86_64+avx2"))]
 pub fn finer_row(field: &Field<f32>, i: usize, out: &mut [f32]) {
     let y = (i as f32 - 0.5) / 2.0;
     let whole = y.clamp(0.0, (field.rows() - 1) as f32) as usize;
     let v = y.clamp(0.0, (field.rows() - 1) as f32) - whole as f32;
     let (north, south) = (field.row(whole), field.row((whole + 1).min(field.rows() - 1)));
-    // Two cells between each column and the next.
+    // There are two finer columns between each column and the next.
     let pairs = (field.cols() - 1).min(out.len().saturating_sub(1) / 2);
     for k in 0..pairs {
         let (above, below) = (north[k + 1] - north[k], south[k + 1] - south[k]);
@@ -41,7 +41,7 @@ pub fn finer_row(field: &Field<f32>, i: usize, out: &mut [f32]) {
     }
 }
 
-/// The value below which a share `q`, 0 to 1, of the `values`, sorted from low to high, lies; 0 if there are none.
+/// Returns the quantile `q`, 0 to 1, of `values`, which are sorted in ascending order; 0 if there are none.
 pub fn quantile(values: &[f32], q: f64) -> f32 {
     let last = values.len().saturating_sub(1);
     values.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)

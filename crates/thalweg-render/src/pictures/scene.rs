@@ -1,37 +1,37 @@
-//! A block of land before a camera: where its corners fall on the screen.
+//! The projection of a block of terrain onto a camera's screen.
 
 use crate::pictures::colour::Linear;
 use crate::pictures::raster::{Band, Corner};
 use crate::pictures::relief::Relief;
 use thalweg_core::Field;
 
-/// Metres: east, north, up.
+/// A position in metres: east, north, up.
 pub(crate) type ScenePoint = [f32; 3];
 
-/// Earth on the block's sides, at the surface and at the foot.
+/// The colours of earth on the block's sides, at the surface and at the base.
 pub const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
-/// Water on the block's sides, at its surface and at its bed.
+/// The colours of water on the block's sides, at its surface and at its bed.
 pub const WATER: [Linear; 2] = [[0.06, 0.20, 0.34], [0.015, 0.055, 0.13]];
-/// Quads on a side of the tiles that are drawn or passed over together.
+/// The number of quads along a side of the tiles that are drawn or skipped together.
 const TILE: usize = 32;
 
-/// A camera: where points of a scene fall on its screen, in perspective.
+/// A camera that projects points of a scene onto its screen, in perspective.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Camera {
     eye: ScenePoint,
     right: ScenePoint,
     up: ScenePoint,
     forward: ScenePoint,
-    /// Subpixels per unit of right/forward.
+    /// The number of subpixels per unit of right/forward.
     focal: f32,
-    /// Where the axis meets the screen.
+    /// The point at which the optical axis meets the screen.
     centre: [f32; 2],
 }
 
 impl Camera {
-    /// A camera standing in direction `azimuth` (degrees clockwise from north) and `elevation` (degrees above the
-    /// horizon) of the box `low`–`high`, which fills the share `fill` of a screen of `rows` × `cols` subpixels, in its
-    /// middle.
+    /// Creates a camera in direction `azimuth` (degrees clockwise from north) and `elevation` (degrees above the
+    /// horizon) from the box `low`–`high`. The box is centred and fills the share `fill` of a screen of `rows` ×
+    /// `cols` subpixels.
     pub fn framing(
         [low, high]: [ScenePoint; 2],
         azimuth: f64,
@@ -57,8 +57,8 @@ impl Camera {
         Self { focal, centre, ..plain }
     }
 
-    /// A camera at `eye` that looks towards `azimuth` (degrees clockwise from north) and `pitch` (degrees, above 0
-    /// upward), and sees `lens` degrees from left to right of a screen of `rows` × `cols` subpixels.
+    /// Creates a camera at `eye` that looks towards `azimuth` (degrees clockwise from north) and `pitch` (degrees,
+    /// positive upward), with a horizontal angle of view of `lens` degrees on a screen of `rows` × `cols` subpixels.
     pub fn standing(eye: ScenePoint, [azimuth, pitch]: [f64; 2], lens: f64, [rows, cols]: [f32; 2]) -> Self {
         let (azimuth, pitch) = (azimuth.to_radians(), pitch.to_radians());
         let (sin, cos, flat) = (libm::sin(azimuth) as f32, libm::cos(azimuth) as f32, libm::cos(pitch) as f32);
@@ -69,19 +69,20 @@ impl Camera {
         Self { eye, right, up, forward, focal, centre: [cols / 2.0, rows / 2.0] }
     }
 
-    /// Where it stands.
+    /// Returns the camera's position.
     pub fn eye(&self) -> ScenePoint {
         self.eye
     }
 
-    /// The ray through a place on the screen, in subpixels right and down, as long as makes it one metre forward.
+    /// Returns the ray through a position on the screen, in subpixels right and down, scaled to a forward length of
+    /// one metre.
     pub fn ray(&self, [x, y]: [f32; 2]) -> ScenePoint {
         let (u, v) = ((x - self.centre[0]) / self.focal, (self.centre[1] - y) / self.focal);
         std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k])
     }
 
-    /// Where a point falls on the screen: subpixels right and down, and one over its distance forward in metres, which
-    /// is below 0 behind the camera.
+    /// Returns the projection of a point: subpixels right and down, and the reciprocal of its forward distance in
+    /// metres, which is negative behind the camera.
     pub fn see(&self, point: ScenePoint) -> [f32; 3] {
         let from: ScenePoint = std::array::from_fn(|k| point[k] - self.eye[k]);
         let near = 1.0 / dot(from, self.forward);
@@ -89,15 +90,15 @@ impl Camera {
         [self.centre[0] + dot(from, self.right) * scale, self.centre[1] - dot(from, self.up) * scale, near]
     }
 
-    /// Where the ray through a place on the screen meets the level `height` in metres: metres east and north; `None`
-    /// from the horizon up, and where the camera is not above the level.
+    /// Returns the intersection of the ray through a position on the screen with the horizontal plane at `height`
+    /// metres, as metres east and north; `None` at and above the horizon, and if the camera is not above the plane.
     pub fn floor(&self, at: [f32; 2], height: f32) -> Option<[f32; 2]> {
         let ray = self.ray(at);
         let t = (height - self.eye[2]) / ray[2];
         (ray[2] < 0.0 && t > 0.0).then(|| [self.eye[0] + t * ray[0], self.eye[1] + t * ray[1]])
     }
 
-    /// Subpixels that a metre across takes at a distance of one metre.
+    /// Returns the number of subpixels that a width of one metre covers at a distance of one metre.
     pub fn scale(&self) -> f32 {
         self.focal
     }
@@ -108,13 +109,13 @@ impl Camera {
     }
 }
 
-/// Land as a solid block: its painted surface, water included, and its sides down to `base`.
+/// A terrain as a solid block: its painted surface, water included, and its sides down to `base`.
 pub(crate) struct Block {
     surface: Field<ScenePoint>,
     colours: Field<Linear>,
-    /// Ground under the water, for the sides.
+    /// The elevation of the ground under the water, for the sides.
     ground: Field<f32>,
-    /// Quads that exist: those without a hole at a corner.
+    /// The quads that exist: those without a hole at a corner.
     quads: Field<bool>,
     base: f32,
     light: ScenePoint,
@@ -122,9 +123,9 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The block of a relief in colours of its size, heights times `exaggeration`, standing on `base` (metres,
-    /// exaggerated), its middle at the origin; `light` is the unit vector towards the sun. Where there is a single row
-    /// or column of samples it is as wide as its cells.
+    /// Creates the block of a relief with colours of the same size. Heights are multiplied by `exaggeration`; the
+    /// block stands on `base` (metres, exaggerated), with its middle at the origin. `light` is the unit vector
+    /// towards the sun. A single row or column of samples is as wide as its cells.
     pub fn new(relief: &Relief, paint: &Field<Linear>, exaggeration: f32, base: f32, light: ScenePoint) -> Self {
         let (rows, cols) = (stations(relief.size()[0], relief.cell[0]), stations(relief.size()[1], relief.cell[1]));
         let size = [rows.len(), cols.len()];
@@ -151,14 +152,14 @@ impl Block {
         }
     }
 
-    /// The surface alone.
+    /// Removes the sides, leaving the surface.
     #[must_use]
     pub fn without_sides(self) -> Self {
         Self { has_sides: false, ..self }
     }
 
-    /// The same with less light on its surface: `light`, 0 to 1, is the share that is left, a value to a sample. A field of another
-    /// size changes nothing.
+    /// Reduces the light on the surface: `light`, 0 to 1, is the share that remains, one value per sample. A field of
+    /// another size changes nothing.
     #[must_use]
     pub fn shaded(mut self, light: &Field<f32>) -> Self {
         if light.size() == self.colours.size() {
@@ -169,7 +170,7 @@ impl Block {
         self
     }
 
-    /// The block on a screen.
+    /// Projects the block onto a screen.
     pub fn project(&self, camera: &Camera) -> Projected {
         let corners =
             Field::generate(self.surface.size(), |i, j| camera.corner(self.surface[(i, j)], self.colours[(i, j)]));
@@ -186,7 +187,7 @@ impl Block {
         Projected { tiles: starts.map(tile).collect(), quads: self.quads.clone(), corners, sides }
     }
 
-    /// Triangles of the walls wherever a quad has no neighbour.
+    /// Returns the triangles of the walls at all sides where a quad has no neighbour.
     fn sides(&self, camera: &Camera) -> Vec<[Corner; 3]> {
         let [rows, cols] = self.quads.size();
         let quad = |i: usize, j: usize| i < rows && j < cols && self.quads[(i, j)];
@@ -209,7 +210,7 @@ impl Block {
         sides
     }
 
-    /// A wall under the edge between two corners: water down to the ground, earth down to the base.
+    /// Adds the wall below the edge between two vertices: water down to the ground, earth down to the base.
     fn wall(&self, camera: &Camera, edge: [(usize, usize); 2], facing: [f32; 2], sides: &mut Vec<[Corner; 3]>) {
         let toward = facing[0] * self.light[0] + facing[1] * self.light[1];
         let light = 0.72 + 0.38 * toward;
@@ -236,7 +237,7 @@ pub(crate) struct Projected {
     tiles: Vec<Tile>,
 }
 
-/// Quads from `start` to before `end`, which lie between `top` and `bottom` of the screen.
+/// The quads from `start` up to but excluding `end`, which are between rows `top` and `bottom` of the screen.
 struct Tile {
     start: [usize; 2],
     end: [usize; 2],
@@ -245,13 +246,13 @@ struct Tile {
 }
 
 impl Projected {
-    /// Whether there are no sides to draw: where there are holes all over, and of a block
+    /// Returns true if there are no sides to draw, either because everything is a hole or because the block is
     /// [without sides](Block::without_sides).
     pub fn is_empty(&self) -> bool {
         self.sides.is_empty()
     }
 
-    /// Draws what falls into the band.
+    /// Draws the triangles that are in the band.
     pub fn draw(&self, band: &mut Band) {
         for tile in &self.tiles {
             if !band.meets(tile.top, tile.bottom) {
@@ -272,7 +273,7 @@ impl Projected {
     }
 }
 
-/// Where samples stand along an axis, its middle at 0, and which sample stands there.
+/// Returns the positions of samples along an axis whose middle is at 0, each with the index of its sample.
 pub(crate) fn stations(n: usize, cell: f32) -> Vec<(f32, usize)> {
     if n == 1 {
         return vec![(-0.5 * cell, 0), (0.5 * cell, 0)];
@@ -300,14 +301,14 @@ mod tests {
                 assert!(near > 0.0);
                 seen = [seen[0].min(x), seen[1].max(x), seen[2].min(y), seen[3].max(y)];
             }
-            // Centred to rounding, inside 90 %, and touching it in one direction.
+            // The box is centred up to rounding, inside 90 % of the screen, and touches that limit in one direction.
             assert!((seen[0] + seen[1] - 600.0).abs() < 0.1 && (seen[2] + seen[3] - 400.0).abs() < 0.1);
             let (width, height) = ((seen[1] - seen[0]) / 600.0, (seen[3] - seen[2]) / 400.0);
             assert!((width.max(height) - 0.9).abs() < 1e-3, "{width} {height}");
             let ([_, foot, _], [_, head, _]) = (camera.see([0.0, 0.0, 0.0]), camera.see([0.0, 0.0, 120.0]));
             assert!(head < foot);
         }
-        // From the south, east is right.
+        // Seen from the south, east is on the right.
         let camera = Camera::framing(bounds, 180.0, 30.0, [400.0, 600.0], 0.9);
         assert!(camera.see([100.0, 0.0, 0.0])[0] > camera.see([-100.0, 0.0, 0.0])[0]);
     }

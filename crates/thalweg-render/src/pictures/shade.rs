@@ -1,4 +1,4 @@
-//! The shaded map: hypsometric tint under a soft sun, seas, lakes and rivers, scale and legend.
+//! The shaded map: hypsometric tint under a soft sun, with seas, lakes and rivers, scale bar and legend.
 
 use rayon::prelude::*;
 
@@ -15,42 +15,44 @@ use thalweg_core::terrain::ChannelReach;
 use thalweg_core::{Cell, Error, Field, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
-/// Longer side in pixels of a map that a screen shows whole.
+/// The longer side in pixels of a map that fits on a screen.
 pub const SCREEN: usize = 2048;
 
 thalweg_core::with_defaults! {
     /// How to draw a shaded map.
     #[derive(Debug, Clone)]
     pub struct ShadeOptions<'a> {
-        /// The tint of dry ground.
+        /// Colours of dry ground by height.
         pub ramp: &'static Ramp = Ramp::land(),
-        /// The sun.
+        /// The position of the sun.
         pub sun: Sun = Sun::default(),
-        /// Factor on heights for the light, above 0 to 1000; `None` chooses one at which the relief reads well.
+        /// Factor on heights for the shading, above 0 and up to 1000; `None` chooses one at which the relief is easy to
+        /// read.
         pub exaggeration: Option<f64> = None,
-        /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, but for half a per cent
-        /// at either end.
+        /// Heights in metres at the ramp's ends, the low one first; `None` takes those of the ground, without half a
+        /// per cent at either end.
         pub range: Option<[f32; 2]> = None,
-        /// Water: what flows, pools, streams.
+        /// Water: flowing water, pools and streams.
         pub water: Water<'a> = Water::default(),
         /// Rivers, drawn as lines.
         pub rivers: &'a [ChannelReach] = &[],
         /// Trees, drawn as crowns with their shadows.
         pub trees: &'a [Tree] = &[],
-        /// Whether to draw a scale bar below.
+        /// True to draw a scale bar below.
         pub scale_bar: bool = false,
-        /// Whether to draw the ramp with its heights below.
+        /// True to draw the ramp with its heights below.
         pub legend: bool = false,
-        /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+        /// Greatest length of the map's longer side in pixels; `None` draws one pixel per cell.
         pub max_size: Option<usize> = None,
     }
 }
 
 impl ShadeOptions<'_> {
-    /// The same with range and exaggeration as this terrain has them chosen: for pictures that are to go together.
+    /// Returns the options with the range and exaggeration that would be chosen for this terrain: for pictures that
+    /// should match.
     ///
     /// # Errors
-    /// As [`draw_map`].
+    /// Those of [`draw_map`].
     pub fn settled(self, terrain: &Terrain) -> Result<Self> {
         let relief = Relief::new(terrain, None)?;
         let brush = brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
@@ -58,10 +60,10 @@ impl ShadeOptions<'_> {
     }
 }
 
-/// The terrain as a shaded map, north up, a pixel a cell or fewer.
+/// Draws the terrain as a shaded map, north up, with at most one pixel per cell.
 ///
 /// # Errors
-/// When the water is not of the terrain's size, or sun, exaggeration or range are outside what they may be.
+/// If the size of the water differs from the terrain's, or if sun, exaggeration or range are out of range.
 pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let relief = Relief::flooded(terrain, &options.water)?;
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
@@ -72,7 +74,7 @@ pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture
         || Scratch::new(relief.size()[1]),
         |scratch, (i, row)| draw_row(&painter, &relief, i, [i, stripe], scratch, row),
     );
-    // Sky and shadow take as much as the ground; streams need the room.
+    // Sky and shadow take as much memory as the terrain; release them before streams are drawn.
     drop(painter);
     let map = Picture { rgb };
     let pixels = map.rgb.cols();
@@ -90,20 +92,20 @@ pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture
     Ok(furnished(map, metres_per_pixel, &brush, options))
 }
 
-/// What a row is drawn with.
+/// Buffers for drawing a row.
 pub(crate) struct Scratch {
     lights: Lights,
     colours: Vec<Linear>,
 }
 
 impl Scratch {
-    /// For rows of so many cells.
+    /// Creates buffers for rows of `cols` cells.
     pub fn new(cols: usize) -> Self {
         Self { lights: Lights::new(cols), colours: vec![[0.0; 3]; cols] }
     }
 }
 
-/// Draws row `i` of the relief, which is row `at` of the map, where holes are hatched in stripes of this width.
+/// Draws row `i` of the relief, which is row `at` of the map; holes are hatched with stripes of width `stripe`.
 pub(crate) fn draw_row(
     painter: &Painter<'_>,
     relief: &Relief,
@@ -118,7 +120,7 @@ pub(crate) fn draw_row(
     }
 }
 
-/// The map with what stands below it.
+/// Returns the map with its scale bar and legend below it.
 pub(crate) fn furnished(map: Picture, metres_per_pixel: f64, brush: &Brush, options: &ShadeOptions<'_>) -> Picture {
     let legend = Legend {
         ramp: options.ramp,
@@ -130,12 +132,12 @@ pub(crate) fn furnished(map: Picture, metres_per_pixel: f64, brush: &Brush, opti
     furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend))
 }
 
-/// Width in pixels of the stripes of [`hatch`] on a map of so many cells.
+/// Returns the width in pixels of the stripes of [`hatch`] on a map of the given size.
 pub(crate) fn stripe([rows, cols]: Size) -> usize {
     ((rows * cols) as f64).sqrt() as usize / 128 + 3
 }
 
-/// A checked brush; what is not given is chosen from the relief.
+/// Returns a checked brush; parameters that are not given are chosen from the relief.
 pub(crate) fn brush(
     relief: &Relief,
     ramp: &'static Ramp,
@@ -146,7 +148,7 @@ pub(crate) fn brush(
     brush_for(&Sampled::of(relief), relief.sea, ramp, sun, exaggeration, range)
 }
 
-/// The same of what is known of a whole relief.
+/// Does the same with the statistics of a whole relief.
 pub(crate) fn brush_for(
     relief: &Sampled,
     sea: Option<f32>,
@@ -167,7 +169,7 @@ pub(crate) fn brush_for(
     Ok(Brush { ramp, range, sun, exaggeration: exaggeration as f32 })
 }
 
-/// Pale stripes where there is no data.
+/// Returns the colour of a pixel in the pale stripes where there is no data.
 pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
     if ((i + j) / stripe).is_multiple_of(2) { [214; 3] } else { [226; 3] }
 }
@@ -196,7 +198,7 @@ mod tests {
             let picture = draw_map(&terrain(6, 9, |_, _| h), &options).unwrap();
             let want = Ramp::land().rgb(h as f32 / 100.0);
             for pixel in picture.rgb.as_slice() {
-                // One code for the table's 1024 steps, one for rounding.
+                // One code for the table's 1024 steps, and one for rounding.
                 assert!((0..3).all(|c| pixel[c].abs_diff(want[c]) <= 2), "{pixel:?} for {want:?}");
             }
         }
@@ -208,7 +210,7 @@ mod tests {
             draw_map(&terrain(40, 40, |i, j| 400.0 - 8.0 * (i + j).abs_diff(39) as f64), &ShadeOptions::default())
                 .unwrap();
         let sum = |[r, g, b]: Rgb| u32::from(r) + u32::from(g) + u32::from(b);
-        // Equal heights on either side of the ridge, which runs across the sun.
+        // Equal heights on both sides of the ridge, which runs perpendicular to the sun's direction.
         assert!(sum(roof.rgb[(15, 15)]) > sum(roof.rgb[(24, 24)]) + 60);
     }
 
@@ -232,7 +234,7 @@ mod tests {
 
     #[test]
     fn ice_is_white_and_blue_in_the_light_of_its_own_surface() {
-        // A valley filled with ice up to a level: that level is seen, and not the bed.
+        // A valley filled with ice up to a level: that level is visible, not the bed.
         let bed = |j: usize| 30.0 * (j as f64 - 20.0).abs();
         let mut land = terrain(40, 41, |_, j| bed(j));
         let thickness = |j: usize| (300.0 - bed(j)).max(0.0);
@@ -243,19 +245,20 @@ mod tests {
         for j in 13..28 {
             let [r, g, b] = iced.rgb[(20, j)];
             assert!(b >= g && g >= r && r > 190, "{j}: {:?}", iced.rgb[(20, j)]);
-            // Level, but for what the walls hide of the sky; the valley's sides are far apart in light.
+            // Level, except for the part of the sky that the walls hide; the valley's sides differ strongly in
+            // brightness.
             assert!((0..3).all(|c| iced.rgb[(20, j)][c].abs_diff(iced.rgb[(20, 20)][c]) < 30), "{j}");
         }
         assert!(bare.rgb[(20, 14)][0].abs_diff(bare.rgb[(20, 26)][0]) > 40);
-        // Where there is none the ground has its colour.
+        // Where there is no ice the ground has its own colour.
         assert!((0..3).all(|c| iced.rgb[(20, 1)][c].abs_diff(bare.rgb[(20, 1)][c]) < 12));
-        // What breaks over a step is bluer than what lies level.
+        // Ice that breaks over a step is bluer than level ice.
         let mut fall = terrain(40, 40, |i, _| 900.0 - if i < 20 { 0.0 } else { 45.0 * (i.min(30) - 20) as f64 });
         fall.insert(&ICE, Cells::Height(Field::new([40, 40], Height::saturating(60.0)))).unwrap();
         let fall = draw_map(&fall, &ShadeOptions { water: Water::of(&fall), ..options.clone() }).unwrap();
         let blue = |[r, _, b]: Rgb| f64::from(b) / f64::from(r.max(1));
         assert!(blue(fall.rgb[(25, 20)]) > 1.15 * blue(fall.rgb[(5, 20)]), "{:?}", fall.rgb[(25, 20)]);
-        // Ice that has melted is none, and ice of another size is refused.
+        // Ice of thickness 0 is ignored, and ice of another size is rejected.
         let none = Field::new([40, 41], Height::ZERO);
         let melted = ShadeOptions { water: Water { ice: Some(&none), ..Water::default() }, ..options.clone() };
         assert_eq!(draw_map(&land, &melted).unwrap(), bare);

@@ -1,4 +1,5 @@
-//! A sheet of several terrains: maps above perspective views, each under its name; or one picture each, in rows and columns.
+//! A sheet of several terrains: maps above perspective views, each with its name; or one picture each, in rows and
+//! columns.
 
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::perspective::{DrawnLand, ViewOptions, render};
@@ -7,7 +8,7 @@ use crate::pictures::shade::{ShadeOptions, draw_map};
 use crate::pictures::text::{Letters, draw};
 use thalweg_core::{Error, Result};
 
-/// Paper between the pictures, in pixels.
+/// The gap between pictures in pixels.
 const GAP: usize = 12;
 
 /// A terrain on a sheet.
@@ -15,11 +16,11 @@ const GAP: usize = 12;
 pub struct Shown<'a> {
     /// The terrain, its water and trees.
     pub land: DrawnLand<'a>,
-    /// Its name, above its map.
+    /// The name, which is written above its map.
     pub caption: &'a str,
 }
 
-/// Which picture of its terrains a sheet shows.
+/// The kind of picture that a sheet shows of each terrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Face {
     /// The shaded map.
@@ -29,25 +30,25 @@ pub enum Face {
     View,
 }
 
-/// What is written on a sheet of pictures in rows and columns; each part may be left empty.
+/// The labels of a sheet of pictures in rows and columns; each part may be empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Labels<'a> {
-    /// A line above all.
+    /// The title above everything.
     pub title: Option<&'a str>,
-    /// One above each column, from the left.
+    /// The headings above the columns, from the left.
     pub heads: &'a [String],
-    /// One beside each row, from the top.
+    /// The labels to the left of the rows, from the top.
     pub sides: &'a [String],
-    /// One above each picture, row by row from the left.
+    /// The captions above the pictures, row by row from the left.
     pub captions: &'a [String],
 }
 
-/// Terrains side by side, the map of each above its view, drawn with one light, one scale and the same colours, so that
-/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as
-/// views; a map of fewer columns than a view has is as long on its longer side at least.
+/// Draws terrains side by side, the map of each above its view, with the same light, scale and colours, so that only
+/// the terrains differ. `options` are those of one view; its water and trees are ignored. Maps are as wide as views;
+/// a map with too few cells is enlarged until its longer side equals the width of a view.
 ///
 /// # Errors
-/// When there is no terrain, or as [`draw_map`] and [`draw_view`](crate::pictures::perspective::draw_view).
+/// If there is no terrain; also those of [`draw_map`] and [`draw_view`](crate::pictures::perspective::draw_view).
 pub fn draw_sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
     let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
     let (mut pictures, range) = maps(&lands, options, None)?;
@@ -57,11 +58,11 @@ pub fn draw_sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Pict
     Ok(arranged(&pictures, [options.size[1], shown.len()], &labels))
 }
 
-/// Terrains in rows of so many columns, one picture each, drawn with one light, one scale and the same colours;
-/// `options` as for [`draw_sheet`], but its title is not heeded, and its exaggeration is that of a map's light too.
+/// Draws terrains in rows of `columns`, one picture each, with the same light, scale and colours. `options` are as
+/// for [`draw_sheet`], except that its title is ignored and its exaggeration also applies to the light of maps.
 ///
 /// # Errors
-/// As [`draw_sheet`].
+/// Those of [`draw_sheet`].
 pub fn contact(
     lands: &[DrawnLand<'_>],
     face: Face,
@@ -77,7 +78,8 @@ pub fn contact(
     Ok(arranged(&pictures, [options.size[1], columns.max(1)], labels))
 }
 
-/// The terrains' maps, as wide as views, and the heights of their colours' ends. `exaggeration` is that of their light.
+/// Returns the terrains' maps, as wide as views, and the heights of the ends of their colour ramp. `exaggeration` is
+/// that of their light.
 fn maps(
     lands: &[DrawnLand<'_>],
     options: &ViewOptions<'_>,
@@ -106,7 +108,8 @@ fn maps(
     Ok((maps.collect::<Result<Vec<_>>>()?, options.range.or(range)))
 }
 
-/// Pictures in rows, on paper: each in the middle of a column `width` pixels wide or as wide as the widest label.
+/// Arranges pictures in rows on paper, each in the middle of a column `width` pixels wide or as wide as the widest
+/// label.
 fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<'_>) -> Picture {
     let widest = |texts: &[String]| texts.iter().map(|text| Letters::Small.width(text)).max().unwrap_or(0);
     let width = width.max(widest(labels.heads)).max(widest(labels.captions));
@@ -189,7 +192,7 @@ mod tests {
         assert!(column(0) == column(2) && column(0) != column(1));
         let blank = column(1).rgb.as_slice().iter().filter(|pixel| **pixel == PAPER).count();
         assert!(blank < column(1).rgb.len() / 2, "{blank} pixels of paper");
-        // The map fills its column, though it has but 40 cells to 80 pixels.
+        // The map fills its column, although it has only 40 cells for 80 pixels.
         let top = GAP + Letters::Large.height() + GAP;
         assert!((0..80).all(|j| column(1).rgb[(top + 40, j)] != PAPER));
         assert!(draw_sheet(&[], &options).is_err());
@@ -213,7 +216,7 @@ mod tests {
         let top = GAP + Letters::Large.height() + GAP;
         assert_eq!(map.size(), [top + 80 + GAP + 80, left + 3 * (80 + GAP)]);
         assert_eq!(view.size(), [top + 60 + GAP + 60, left + 3 * (80 + GAP)]);
-        // The same land is the same picture, wherever it stands; the last place is empty.
+        // The same terrain gives the same picture at every position; the last position is empty.
         let part = |row: usize, column: usize| {
             let (top, left) = (top + row * (80 + GAP), left + column * (80 + GAP));
             (0..80).map(|i| map.rgb.row(top + i)[left..left + 80].to_vec()).collect::<Vec<_>>()
@@ -224,7 +227,7 @@ mod tests {
             i.flat_map(|i| j.clone().map(move |j| (i, j))).any(|at| map.rgb[at] != PAPER)
         };
         assert!(ink(0..top - 1, left..left + 80) && ink(top..top + 80, 0..left - 1));
-        // A label wider than a picture widens its column, and so is whole.
+        // A label wider than a picture widens its column, so that it is complete.
         let long = words(&["a caption that is wider than eighty pixels"]);
         let labels = Labels { captions: &long, ..Labels::default() };
         let one = contact(&lands[..1], Face::Map, 1, &labels, &options).unwrap();

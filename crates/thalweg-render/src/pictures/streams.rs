@@ -1,4 +1,4 @@
-//! Drawing streams over a map.
+//! Drawing of streams over a map.
 
 use rayon::prelude::*;
 
@@ -9,14 +9,15 @@ use crate::pictures::water::Streams;
 use thalweg_core::{Field, Size};
 use thalweg_flow::{D8, hydraulic};
 
-/// The light blue of streams: lighter and clearer than any pool.
+/// The light blue of streams, lighter and clearer than any pool.
 pub const STREAM: Linear = [0.125, 0.455, 0.870];
 /// Half the width in pixels of the thinnest stream.
 const THIN: f32 = 0.6;
-/// Rows of pixels drawn together.
+/// The number of rows of pixels that are drawn together.
 const BAND: usize = 32;
 
-/// Where cell k of an axis lies among the picture's pixels, whose centres are whole numbers: at `scale`·k + `shift`.
+/// The position of cell k of an axis among the picture's pixels, whose centres are at whole numbers: `scale`·k +
+/// `shift`.
 #[derive(Clone, Copy)]
 struct Axis {
     scale: f32,
@@ -30,7 +31,7 @@ impl Axis {
 }
 
 impl Streams<'_> {
-    /// Draws the streams over a map of the relief, a pixel a cell or fewer; open water hides them.
+    /// Draws the streams over a map of the relief with at most one pixel per cell; open water hides them.
     pub fn over(&self, map: &mut Picture, relief: &Relief) {
         let (size, cells) = (map.size(), relief.size());
         let axes = [0, 1].map(|k| {
@@ -51,8 +52,8 @@ impl Streams<'_> {
         }
     }
 
-    /// The share, 0 to 1, of each sample of a relief that streams cover, open water left out; the discharge has `cells`
-    /// (rows and columns) over the same extent, ends on ends.
+    /// Returns the share, 0 to 1, of each sample of a relief that streams cover, except in open water. The discharge
+    /// has `cells` (rows and columns) over the same extent, with the first and last samples coinciding.
     pub fn on(&self, relief: &Relief, cells: Size) -> Field<f32> {
         let size = relief.size();
         let scale = |k: usize| (size[k] as f32 - 1.0) / (cells[k] as f32 - 1.0).max(1.0);
@@ -64,20 +65,20 @@ impl Streams<'_> {
         })
     }
 
-    /// Cover of each of a picture's pixels, 0 to 1: every cell is joined to those of its neighbours that carry water too, by
-    /// strokes as wide as the stream, so that no line is dotted. `cell` is in metres.
+    /// Returns the cover of each of a picture's pixels, 0 to 1. Every cell is connected to those of its neighbours
+    /// that also carry water, by strokes as wide as the stream, so that lines have no gaps. `cell` is in metres.
     fn cover(&self, cell: f32, axes: [Axis; 2], size: Size) -> Field<f32> {
         let [rows, cols] = self.discharge.size();
         let opacity = self.opacities(axes[0].scale.min(axes[1].scale));
         let wide = |i: usize, j: usize| {
             let near = (i.saturating_sub(1)..(i + 2).min(rows))
                 .flat_map(|r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)));
-            // A channel that is broader than a cell by itself is as wide as its cells.
+            // A channel that is already wider than a cell is as wide as its cells.
             let within = near.filter(|at| self.discharge[*at] >= 0.5 * self.discharge[(i, j)]).count() > 5;
             let metres = if within { cell } else { hydraulic::channel_width(self.discharge[(i, j)]) };
             (0.5 * metres / cell * axes[0].scale).clamp(THIN, 64.0)
         };
-        // Few cells show: their widths are found as they are needed, not kept.
+        // Few cells are shown, so their widths are computed on demand and not stored.
         let widest = (0..rows).into_par_iter().map(|i| {
             let shown = (0..cols).filter(|j| opacity[(i, *j)] > 0.0);
             shown.map(|j| wide(i, j)).fold(0f32, f32::max)
@@ -97,13 +98,13 @@ impl Streams<'_> {
                         opacity: opacity[(i, j)],
                     };
                     band.stroke(dot(i, j), dot(i, j));
-                    // The other four neighbours have their strokes to this cell.
+                    // The other four neighbours draw their strokes to this cell.
                     for [di, dj] in &D8::OFFSETS[..4] {
                         let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
                         if r >= rows || c >= cols || opacity[(r, c)] <= 0.0 {
                             continue;
                         }
-                        // Round a corner that is wet itself there is no short cut.
+                        // No diagonal stroke if the corner between the two cells carries water itself.
                         let least = 0.5 * opacity[(i, j)].min(opacity[(r, c)]);
                         let corner = opacity[(i, c)].max(opacity[(r, j)]) >= least;
                         if *di == 0 || *dj == 0 || !corner {
@@ -117,7 +118,7 @@ impl Streams<'_> {
     }
 }
 
-/// An end of a stroke: row and column in pixels, half its width, how opaque.
+/// An end of a stroke: row and column in pixels, half its width, and its opacity.
 #[derive(Clone, Copy)]
 struct Dot {
     at: [f32; 2],
@@ -133,7 +134,8 @@ struct Band<'a> {
 }
 
 impl Band<'_> {
-    /// Covers the pixels about the line from `a` to `b`, edges softly; the greatest cover counts, so no order shows.
+    /// Covers the pixels around the line from `a` to `b`, with soft edges; the greatest cover counts, so that the
+    /// order does not matter.
     fn stroke(&mut self, a: Dot, b: Dot) {
         let reach = a.half.max(b.half) + 0.5;
         let along = [b.at[0] - a.at[0], b.at[1] - a.at[1]];
@@ -167,7 +169,7 @@ mod tests {
     use crate::pictures::water::Water;
     use thalweg_core::{Grid, Height, Terrain};
 
-    /// A plain of 100 m with cells of 10 m.
+    /// A plain at 100 m with cells of 10 m.
     fn plain(size: Size) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 10.0).unwrap());
         terrain.ground.as_mut_slice().fill(Height::saturating(100.0));
@@ -191,7 +193,7 @@ mod tests {
         let water = Water { streams: Some(streams), ..Water::default() };
         for max_size in [None, Some(25), Some(13)] {
             let map = drawn(&terrain, water, max_size);
-            // Wherever the line is crossed from corner to corner of pixels, it is seen: beside its cells too.
+            // Wherever the line is crossed from corner to corner of pixels it is visible, next to its cells too.
             let n = map.rgb.rows();
             let faint = |i: usize, j: usize| i32::from(map.rgb[(i, j)][2]) - i32::from(map.rgb[(i, j)][0]);
             let dry = faint(0, n - 1);
@@ -205,7 +207,7 @@ mod tests {
     #[test]
     fn opacity_rises_with_discharge_and_width_with_its_root() {
         let terrain = plain([60, 60]);
-        // Rows of 0.1, 1 and 100 m³/s: the last is 72 m wide, 7 cells.
+        // Rows of 0.1, 1 and 100 m³/s: the last stream is 72 m wide, 7 cells.
         let discharge = Field::generate([60, 60], |i, _| match i {
             10 => 0.1,
             25 => 1.0,
@@ -260,7 +262,7 @@ mod tests {
         let pools = Field::generate([40, 41], |i, j| Height::saturating(depth(i, j).max(0.0)));
         let map = drawn(&terrain, Water { pools: Some(&pools), ..Water::default() }, None);
         for j in 0..41usize {
-            // The shore runs through the tenth cell from the middle.
+            // The shore crosses the tenth cell from the middle.
             let within = j.abs_diff(20) < 10;
             assert!(is_blue(map.rgb[(5, j)]) == within || j.abs_diff(20) == 10, "{j}: {:?}", map.rgb[(5, j)]);
             assert!(!is_blue(map.rgb[(30, j)]), "dry: {j}");
@@ -285,7 +287,7 @@ mod tests {
         let map = with(1);
         assert_eq!(map, with(3));
         let (there, beside) = (map.rgb[(60, 40)], map.rgb[(60, 38)]);
-        // The sky's light changes a little across the water.
+        // The light of the sky changes slightly across the water.
         assert!((0..3).all(|c| there[c].abs_diff(beside[c]) <= 1), "{there:?} {beside:?}");
         assert_ne!(map.rgb[(30, 40)], map.rgb[(30, 30)]);
     }
@@ -294,7 +296,7 @@ mod tests {
     fn puddles_in_a_stream_are_the_streams_and_lakes_are_not() {
         let terrain = plain([40, 60]);
         let discharge = Field::generate([40, 60], |i, _| if (18..22).contains(&i) { 2.0 } else { 0.0 });
-        // In the stream every fifth cell and a lake of six by six; a pond of a cell beside it.
+        // Every fifth cell in the stream and a lake of six by six cells are wet, as is a pond of one cell elsewhere.
         let wet = |i: usize, j: usize| {
             i == 20 && j.is_multiple_of(5) || (17..23).contains(&i) && (41..47).contains(&j) || (i, j) == (5, 5)
         };
@@ -308,7 +310,7 @@ mod tests {
         let map = drawn(&terrain, water, None);
         assert_eq!(map.rgb[(20, 10)], map.rgb[(20, 12)]);
         assert_ne!(map.rgb[(20, 43)], map.rgb[(20, 12)]);
-        // Where no stream is, nothing changes.
+        // Without streams nothing changes.
         assert_eq!(Water { streams: None, ..water }.lakes().unwrap(), pools);
     }
 

@@ -6,7 +6,7 @@ use crate::pictures::colour::{Rgb, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use thalweg_core::Cell;
 
-/// Height of a label's letters, line included.
+/// The line height of a label's letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Letters {
     /// 16 pixels.
@@ -24,19 +24,19 @@ impl Letters {
         }
     }
 
-    /// Height of a line in pixels.
+    /// Returns the height of a line in pixels.
     pub fn height(self) -> usize {
         self.raster().val()
     }
 
-    /// Width of `text` in pixels.
+    /// Returns the width of `text` in pixels.
     pub fn width(self, text: &str) -> usize {
         text.chars().count() * get_raster_width(FontWeight::Regular, self.raster())
     }
 }
 
-/// Draws `text` with its upper left corner at the pixel `at`; what does not fit is cut off. Letters outside Latin-1 are
-/// drawn as `?`.
+/// Draws `text` with its upper left corner at the pixel `at`; parts that do not fit are cut off. Letters that the
+/// font lacks (those outside Latin-1) are drawn as `?`.
 pub fn draw(picture: &mut Picture, at: impl Into<Cell>, text: &str, letters: Letters, colour: Rgb) {
     let at = at.into();
     let [rows, cols] = picture.size();

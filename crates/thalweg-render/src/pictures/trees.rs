@@ -1,4 +1,4 @@
-//! Trees on pictures: crowns with their shadows on a map, and simple crowns that stand in a view.
+//! Trees on pictures: crowns with their shadows on a map, and simple crowns in a perspective view.
 
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::light::{Sun, lambert};
@@ -11,7 +11,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Field, Size};
 use thalweg_models::process::forest::{KINDS, PlantForm, Tree};
 
-/// Colour of a crown in full light, one for each of [`KINDS`].
+/// The colour of a crown in full light for each of [`KINDS`].
 pub const COLOURS: [Linear; KINDS.len()] = [
     [0.030, 0.085, 0.036],
     [0.075, 0.160, 0.034],
@@ -21,17 +21,17 @@ pub const COLOURS: [Linear; KINDS.len()] = [
     [0.200, 0.200, 0.070],
 ];
 
-/// What is left of the ground's light in a crown's shadow.
+/// The share of the ground's light that remains in a crown's shadow.
 const SHADE: f32 = 0.42;
-/// Longest shadow, in heights of the tree.
+/// The greatest length of a shadow, in heights of the tree.
 const LONGEST: f32 = 1.5;
-/// Least radius of a crown on a map in pixels; a smaller one covers less instead.
+/// The least radius of a crown on a map in pixels; a smaller crown is drawn with this radius and a lower opacity.
 const LEAST: f32 = 0.6;
-/// Sides of a crown in a view, and rings of a round one.
+/// The number of sides of a crown in a view.
 const SIDES: usize = 6;
 
-/// Draws trees of a terrain of `size` cells, `metres` to a pixel, over a map of the same extent: first all shadows, then the
-/// crowns from the north to the south.
+/// Draws the trees of a terrain of `size` cells, with `metres` per pixel, over a map of the same extent: first all
+/// shadows, then the crowns from north to south.
 pub fn draw(map: &mut Picture, trees: &[Tree], size: Size, metres: f64, sun: Sun) {
     if trees.is_empty() {
         return;
@@ -47,7 +47,7 @@ pub fn draw(map: &mut Picture, trees: &[Tree], size: Size, metres: f64, sun: Sun
 
     let mut dark = Field::new([rows, cols], 1f32);
     for tree in trees {
-        // The crown's middle stands at half the height; its shadow falls as far off.
+        // The middle of the crown is at half the tree's height, which determines the distance of its shadow.
         let (place, radius) = (at(tree), 0.5 * tree.crown() / metres);
         let off = 0.5 * tree.height() * long / metres;
         let place = [0, 1].map(|a| place[a] + away[a] * off);
@@ -62,7 +62,7 @@ pub fn draw(map: &mut Picture, trees: &[Tree], size: Size, metres: f64, sun: Sun
     for tree in order {
         let colour = coloured(tree);
         disc(rows, cols, at(tree), 0.5 * tree.crown() / metres, |i, j, cover, [down, right]| {
-            // A dome: bright towards the sun.
+            // A dome: bright on the side of the sun.
             let toward = (right * east - down * north) / flat;
             let shade = 0.95 + 0.55 * toward;
             light[(i, j)] = mix(light[(i, j)], colour.map(|c| c * shade), cover);
@@ -73,15 +73,16 @@ pub fn draw(map: &mut Picture, trees: &[Tree], size: Size, metres: f64, sun: Sun
     }
 }
 
-/// A crown's colour: its kind's, a little lighter or darker.
+/// Returns a crown's colour: that of its kind, slightly lighter or darker.
 fn coloured(tree: &Tree) -> Linear {
     let tint = 0.8 + 0.45 * Key::ZERO.and(tree.number).and(1).unit() as f32;
     COLOURS[usize::from(tree.kind).min(KINDS.len() - 1)].map(|c| c * tint)
 }
 
-/// Visits the pixels of a disc with the share that it covers, and where in it they lie (down and right, of its radius).
+/// Visits the pixels of a disc with the share of each that is covered, and its position in the disc (down and right,
+/// relative to the radius).
 fn disc(rows: usize, cols: usize, [y, x]: [f32; 2], radius: f32, mut visit: impl FnMut(usize, usize, f32, [f32; 2])) {
-    // A disc under the least radius covers as much less.
+    // A disc below the least radius has an accordingly lower cover.
     let (wide, share) = if radius < LEAST { (LEAST, radius * radius / (LEAST * LEAST)) } else { (radius, 1.0) };
     let span =
         |at: f32, n: usize| ((at - wide - 1.0).max(0.0) as usize)..((at + wide + 1.0).ceil().max(0.0) as usize).min(n);
@@ -96,11 +97,11 @@ fn disc(rows: usize, cols: usize, [y, x]: [f32; 2], radius: f32, mut visit: impl
     }
 }
 
-/// Trees before a camera.
+/// The trees in front of a camera.
 pub(crate) struct Wood {
     crowns: Vec<Crown>,
     sun: ScenePoint,
-    /// Where the screen's rows begin that each list of crowns may fall into.
+    /// For each band of screen rows, the indices of the crowns that may be visible in it.
     lists: Vec<Vec<u32>>,
     rows: usize,
 }
@@ -115,9 +116,9 @@ struct Crown {
 }
 
 impl Wood {
-    /// The trees of a terrain of `size` cells on a relief drawn with its heights times `exaggeration`, before a camera whose
-    /// screen has so many rows of subpixels, in lists of `band` rows. Trees far smaller than a subpixel are thinned
-    /// out and the others widened, so that a far wood keeps its cover.
+    /// Places the trees of a terrain of `size` cells on a relief whose heights are multiplied by `exaggeration`, in
+    /// front of a camera whose screen has `screen` rows of subpixels, with one list of crowns per `band` rows. Trees
+    /// far smaller than a subpixel are thinned out and the others widened, so that a distant forest keeps its cover.
     pub fn new(
         trees: &[Tree],
         size: Size,
@@ -129,7 +130,7 @@ impl Wood {
     ) -> Self {
         let mut wood = Self { crowns: Vec::new(), sun, lists: vec![Vec::new(); screen.div_ceil(band)], rows: band };
         let [rows, cols] = relief.size();
-        // Samples of the relief stand on those of the terrain, ends on ends.
+        // The first and last samples of the relief coincide with those of the terrain.
         let scale = [0, 1].map(|a| (relief.size()[a].max(2) - 1) as f64 / (size[a].max(2) - 1) as f64);
         for tree in trees {
             let [i, j] = [0, 1].map(|a| ((tree.at()[a] - 0.5) * scale[a]) as f32);
@@ -176,7 +177,8 @@ impl Wood {
         wood
     }
 
-    /// Light that shadows of crowns leave on a relief's samples, 1 where there is none.
+    /// Returns the light that the shadows of crowns leave on a relief's samples, 1 where there is none; `None`
+    /// without trees.
     pub fn shadow(trees: &[Tree], size: Size, relief: &Relief, sun: ScenePoint) -> Option<Field<f32>> {
         if trees.is_empty() {
             return None;
@@ -196,7 +198,7 @@ impl Wood {
         Some(light)
     }
 
-    /// Draws the crowns of the band's list.
+    /// Draws the crowns in the list of a band.
     pub fn draw(&self, number: usize, camera: &Camera, band: &mut Band) {
         debug_assert!(self.rows > 0);
         for crown in self.lists.get(number).into_iter().flatten() {
@@ -204,9 +206,10 @@ impl Wood {
         }
     }
 
-    /// Rings from the foot of the crown to its top, joined by triangles: a cone, a ball or a tuft by its kind.
+    /// Draws a crown as rings from its foot to its top, connected by triangles: a cone, a ball or a tuft, depending
+    /// on its kind.
     fn crown(&self, crown: &Crown, camera: &Camera, band: &mut Band) {
-        // Height and radius of each ring, of the plant's.
+        // The height and radius of each ring, relative to the plant's.
         let rings: &[[f32; 2]] = match KINDS[usize::from(crown.kind).min(KINDS.len() - 1)].form {
             PlantForm::Cone => &[[0.1, 0.75], [0.22, 1.0], [1.0, 0.0]],
             PlantForm::Ball => &[[0.2, 0.35], [0.45, 1.0], [0.78, 0.82], [1.0, 0.0]],
@@ -218,7 +221,7 @@ impl Wood {
             let [up, wide] = rings[number];
             let before = rings[number.saturating_sub(1)];
             let after = rings[(number + 1).min(rings.len() - 1)];
-            // The outline's slope tells how far a ring looks up.
+            // The slope of the outline determines how far the ring's normals point upward.
             let rise = (before[1] - after[1]) * crown.radius / ((after[0] - before[0]) * crown.height).max(1e-3);
             std::array::from_fn(|side| {
                 let [cos, sin] = CIRCLE[side];
@@ -229,7 +232,7 @@ impl Wood {
                 ];
                 let length = (1.0 + rise * rise).sqrt();
                 let normal = [cos / length, sin / length, rise / length];
-                // Sun and sky; what hangs low sees less of either.
+                // Light of sun and sky; low parts receive less of both.
                 let light = (0.50 + 1.25 * lambert(normal, self.sun) + 0.45 * normal[2].max(0.0)) * (0.6 + 0.6 * up);
                 let [x, y, near] = camera.see(point);
                 Corner { x, y, near, colour: crown.colour.map(|c| c * light) }
@@ -248,7 +251,7 @@ impl Wood {
     }
 }
 
-/// Cosine and sine of a sixth of a circle and its multiples.
+/// The cosines and sines of multiples of a sixth of a circle.
 const CIRCLE: [[f32; 2]; SIDES] =
     [[1.0, 0.0], [0.5, 0.866_025_4], [-0.5, 0.866_025_4], [-1.0, 0.0], [-0.5, -0.866_025_4], [0.5, -0.866_025_4]];
 
@@ -281,13 +284,14 @@ mod tests {
         let change = |i: usize, j: usize| sum(wooded.rgb[(i, j)]) - sum(bare.rgb[(i, j)]);
         let [r, g, b] = wooded.rgb[(30, 40)];
         assert!(change(30, 40) < -100 && g > r && g > b, "a dark green crown");
-        // 20 m tall under a sun in the north-west at 45°: the shadow's middle 10 m south-east, 3.5 cells along either axis.
+        // 20 m tall under a sun in the north-west at 45°: the middle of the shadow is 10 m to the south-east, 3.5
+        // cells along either axis.
         assert!(change(34, 44) < -60 && change(26, 36) == 0, "{} {}", change(34, 44), change(26, 36));
         let far = (0..60usize)
             .flat_map(|i| (0..80usize).map(move |j| (i, j)))
             .filter(|(i, j)| i.abs_diff(31) > 9 || j.abs_diff(41) > 9);
         assert!(far.into_iter().all(|(i, j)| change(i, j) == 0));
-        // Far away a tree is a fraction of a pixel, and darkens it by as much.
+        // Far away a tree is a fraction of a pixel, and darkens it accordingly.
         let small = |trees: &[Tree]| {
             draw_map(&land(), &ShadeOptions { trees, max_size: Some(4), ..ShadeOptions::default() }).unwrap()
         };
@@ -308,12 +312,12 @@ mod tests {
         for kind in 0..KINDS.len() as u8 {
             assert!(changed(&land(), &[tree([30, 40], kind)], 180.0) > 3, "{}", KINDS[usize::from(kind)].name);
         }
-        // A wall of 80 m across the middle hides what stands north of it from the south.
+        // A wall of 80 m across the middle hides trees north of it from a camera in the south.
         let mut wall = land();
         (0..80).for_each(|j| (28..32).for_each(|i| wall.ground[(i, j)] = Height::saturating(100.0)));
         assert!(changed(&wall, &[tree([18, 40], 1)], 0.0) > 30);
         assert_eq!(changed(&wall, &[tree([18, 40], 4)], 180.0), 0);
-        // None out of the picture, and none of no kind, is any trouble.
+        // Trees outside the picture or of an unknown kind do no harm.
         changed(&land(), &[tree([4_000_000, 3], 200)], 180.0);
     }
 }

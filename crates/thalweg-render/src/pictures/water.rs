@@ -1,50 +1,51 @@
-//! Water on pictures: pools, and streams by their discharge.
+//! Water on pictures: standing water, and streams by their discharge.
 
 use crate::pictures::sample::quantile;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
 use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_models::models::glacier::ICE;
 
-/// Shares of a map's cells above the discharges at which streams begin to show and are opaque, where a cell is a pixel.
+/// The shares of a map's cells with a higher discharge than those at which streams begin to appear and at which they
+/// are opaque, if a cell is a pixel.
 const SHOWN: [f64; 2] = [0.035, 0.005];
-/// Opacity of a stream above which narrow standing water in it is drawn as the stream.
+/// The opacity of a stream above which narrow standing water in it is drawn as part of the stream.
 const PUDDLE: f32 = 0.25;
 
-/// The water over a terrain, frozen and not.
+/// The water and ice on a terrain.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Water<'a> {
-    /// Depth in metres by cell of water standing or flowing ([`WATER`]).
+    /// The depth of standing or flowing water per cell in metres ([`WATER`]).
     pub depth: Option<&'a Field<f32>>,
-    /// Depth by cell of standing water ([`POOL`]).
+    /// The depth of standing water per cell ([`POOL`]).
     pub pools: Option<&'a Field<Height>>,
-    /// Streams.
+    /// The streams.
     pub streams: Option<Streams<'a>>,
-    /// Thickness by cell of ice on the ground ([`ICE`]).
+    /// The thickness of ice on the ground per cell ([`ICE`]).
     pub ice: Option<&'a Field<Height>>,
 }
 
-/// Streams, drawn by their discharge: opacity rises smoothly with its logarithm, width as natural streams have it
-/// ([`hydraulic::channel_width`](thalweg_flow::hydraulic::channel_width)) where that is more than a pixel.
+/// Streams drawn by their discharge: opacity increases smoothly with its logarithm, and width is that of natural
+/// streams ([`hydraulic::channel_width`](thalweg_flow::hydraulic::channel_width)) where that is more than a pixel.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams<'a> {
-    /// Discharge by cell, m³/s ([`DISCHARGE`]); NaN is none.
+    /// The discharge per cell in m³/s ([`DISCHARGE`]); NaN counts as none.
     pub discharge: &'a Field<f32>,
-    /// Discharges in m³/s at which streams begin to show and are opaque, both above 0; `None` takes them from the map,
-    /// so that the same share of it is drawn whatever its size.
+    /// The discharges in m³/s at which streams begin to appear and at which they are opaque, both above 0; `None`
+    /// derives them from the map, so that the same share of it is drawn whatever its size.
     pub range: Option<[f32; 2]>,
-    /// Discharge in m³/s from which on streams are drawn, all opaque; `range` does nothing then.
+    /// The discharge in m³/s from which on streams are drawn, all of them opaque; `range` is ignored if it is set.
     pub threshold: Option<f32>,
 }
 
 impl<'a> Streams<'a> {
-    /// Streams of this discharge in m³/s, all else chosen by the map.
+    /// Creates streams of the given discharge in m³/s, with all other parameters derived from the map.
     pub fn of(discharge: &'a Field<f32>) -> Self {
         Self { discharge, range: None, threshold: None }
     }
 }
 
 impl<'a> Water<'a> {
-    /// The water that the terrain's layers hold.
+    /// Returns the water in the terrain's layers.
     pub fn of(terrain: &'a Terrain) -> Self {
         Self {
             depth: terrain.float(&WATER),
@@ -54,7 +55,8 @@ impl<'a> Water<'a> {
         }
     }
 
-    /// Depth of the water over each cell in metres: the sea's, a pool's, or what flows; 0 where it is dry.
+    /// Returns the depth of water over each cell in metres: of the sea, a pool, or flowing water, whichever is
+    /// greatest; 0 where it is dry.
     pub fn depths(terrain: &'a Terrain) -> Field<f32> {
         let water = Self::of(terrain);
         let sea = terrain.grid.sea_level;
@@ -68,9 +70,9 @@ impl<'a> Water<'a> {
         })
     }
 
-    /// The pools as they are drawn, `None` without pools: standing water narrower than three cells in a stream that
-    /// shows well is the stream's. A bed that is not level to the cell would else be strewn with puddles, dark in the
-    /// light blue.
+    /// Returns the pools as they are drawn, `None` without pools. Standing water narrower than three cells in a
+    /// clearly visible stream is omitted, because it belongs to the stream: otherwise an uneven bed would have dark
+    /// puddles in its light blue.
     pub fn lakes(&self) -> Option<Field<Height>> {
         let pools = self.pools?;
         let Some(streams) = self.streams else { return Some(pools.clone()) };
@@ -85,11 +87,11 @@ impl<'a> Water<'a> {
         Some(Field::generate([rows, cols], |i, j| if puddle(i, j) { Height::ZERO } else { pools[(i, j)] }))
     }
 
-    /// Checks layers and bounds.
+    /// Checks sizes and ranges.
     ///
     /// # Errors
-    /// When a layer is not of the terrain's size, the bounds of streams are not numbers above 0 in rising order, or
-    /// their threshold is not a number above 0.
+    /// If the size of a layer differs from the terrain's, if the range of streams is not two ascending numbers above
+    /// 0, or if their threshold is not a number above 0.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let sizes = [
             (WATER.name, self.depth.map(Field::size)),
@@ -117,7 +119,7 @@ impl<'a> Water<'a> {
 }
 
 impl Streams<'_> {
-    /// Opacity by cell, 0 to 1, where a cell is `scale` pixels.
+    /// Returns the opacity of each cell, 0 to 1, if a cell is `scale` pixels.
     pub(super) fn opacities(&self, scale: f32) -> Field<f32> {
         if let Some(least) = self.threshold {
             return self.discharge.map(|q| f32::from(u8::from(*q >= least)));
@@ -134,17 +136,18 @@ impl Streams<'_> {
         })
     }
 
-    /// Bounds that let streams cover a fitting share of the map.
+    /// Returns the range for which streams cover a suitable share of the map.
     pub(super) fn shown(&self, scale: f32) -> [f32; 2] {
         let cells = self.discharge.as_slice();
-        // A stride that is no divisor of a row, or only a few columns would be seen.
+        // An odd interval, which does not divide the usual row lengths; otherwise only a few columns would be
+        // sampled.
         let step = (cells.len() / (1 << 18)).max(1) | 1;
         let mut values: Vec<f32> = cells.iter().step_by(step).map(|q| if *q > 0.0 { *q } else { 0.0 }).collect();
         values.sort_by(f32::total_cmp);
         let [low, high] = SHOWN.map(|share| quantile(&values, 1.0 - share * f64::from(scale.min(1.0))));
         let greatest = values.last().copied().filter(|q| *q > 0.0 && q.is_finite()).unwrap_or(1.0);
         let high = if high > 0.0 && high.is_finite() { high } else { greatest };
-        // Few and scattered streams, or one discharge everywhere, have no such quantiles.
+        // Few and scattered streams, or the same discharge everywhere, have no such quantiles.
         [if low > 0.0 && low < 0.8 * high { low } else { high / 30.0 }, high]
     }
 }

@@ -1,4 +1,4 @@
-//! How far two builds of one world agree: heights, slopes, and where the great rivers run.
+//! The agreement of two builds of one world: elevations, slopes, and the courses of the largest rivers.
 
 use std::collections::BinaryHeap;
 
@@ -9,39 +9,40 @@ use crate::products::statistics::correlation;
 use thalweg_core::{Cell, Error, Extent, Field, Result, Terrain};
 use thalweg_flow::{D8, FlowGraph, Land, Neighbourhood};
 
-/// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
+/// The largest number of cells on the long side at which elevations and slopes are compared; smaller terrains are
+/// compared at half the cells of the coarser one.
 const COMPARED: usize = 256;
-/// Rivers that are followed.
+/// The number of rivers that are followed.
 const RIVERS: usize = 10;
-/// A river is followed upstream until so small a part of the world drains through it.
+/// The share of the world's area that must drain through a river; it is followed upstream until less does.
 const HEAD: f64 = 0.01;
-/// How far a river is looked for, in cells of the coarser terrain.
+/// The radius in which a river is searched for, in cells of the coarser terrain.
 const SEARCH: usize = 24;
-/// Cells of the coarser terrain within which a river runs where it ran.
+/// The distance in cells of the coarser terrain within which a river counts as unchanged.
 const NEAR: f64 = 2.0;
 
-/// How far two terrains of one extent agree.
+/// The agreement of two terrains of one extent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
-    /// Correlation of heights, −1 to 1: of means over equal cells, half as many on the long side as the coarser terrain
-    /// has, up to 256.
+    /// The correlation of elevations, −1 to 1, averaged over equal cells: half as many on the long side as in the
+    /// coarser terrain, up to 256.
     pub heights: f64,
-    /// Correlation of the slopes of those, −1 to 1.
+    /// The correlation of the slopes of those averages, −1 to 1.
     pub slopes: f64,
-    /// Share, 0 to 1, of the ten largest rivers' length that lies within two cells of the coarser terrain of where the
-    /// other has as large a river; `None` without rivers.
+    /// The share, 0 to 1, of the length of the ten largest rivers that is within two cells of the coarser terrain of
+    /// an equally large river in the other terrain; `None` without rivers.
     pub rivers: Option<f64>,
-    /// How far they lie from there, in metres: mean over their length. What is not found within 24 cells of the coarser
-    /// terrain counts as that far. `None` without rivers.
+    /// The mean distance to those rivers in metres, weighted by length. A river that is not found within 24 cells of
+    /// the coarser terrain counts as that far away. `None` without rivers.
     pub shift: Option<f64>,
 }
 
-/// Compares two terrains of one extent. Rivers are those of the terrain with fewer cells; the other's are as large if at
-/// least half as much land drains through them.
+/// Compares two terrains of one extent. The rivers are those of the terrain with fewer cells; a river of the other
+/// terrain counts as equally large if its drainage area is at least half as large.
 ///
 /// # Errors
-/// When their extents differ by more than a hundredth, or one has cells without data.
+/// If the extents differ by more than a hundredth, or if one of the terrains has cells without data.
 pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     let [x, y] = [a, b].map(|terrain| terrain.grid.extent());
     if (0..2).any(|axis| (x.along(axis) / y.along(axis) - 1.0).abs() > 0.01) {
@@ -74,12 +75,12 @@ pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     })
 }
 
-/// Correlation; 1 where both are the same everywhere, 0 where one alone is even.
+/// Returns the correlation of two fields; 1 if they are equal, 0 if only one of them is constant.
 fn alike(a: &Field<f32>, b: &Field<f32>) -> f64 {
     if a == b { 1.0 } else { correlation(a, b).unwrap_or(0.0) }
 }
 
-/// Sizes of the gradient by central differences, one-sided at the edges.
+/// Returns the magnitude of the gradient by central differences, one-sided at the edges.
 fn slopes(field: &Field<f32>, cell: f32) -> Field<f32> {
     let [rows, cols] = field.size();
     Field::generate(field.size(), |i, j| {
@@ -93,11 +94,11 @@ fn slopes(field: &Field<f32>, cell: f32) -> Field<f32> {
     })
 }
 
-/// Of each cell of the coarse terrain's largest rivers: its part of their length, in cells, and how far the fine terrain's
-/// river lies from it, in cells.
+/// Returns, for each cell of the coarse terrain's largest rivers, its part of their length in cells and the distance
+/// to the fine terrain's river in cells.
 fn shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
     let [own, other] = [coarse, fine].map(areas);
-    // The largest area that drains through any fine cell of each coarse one.
+    // The largest drainage area of any fine cell in each coarse one.
     let size = coarse.grid.size;
     let mut largest = Field::new(size, 0.0f64);
     let [rows, cols] = other.0.size();
@@ -116,18 +117,20 @@ fn shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
     stems(&own, least).into_iter().map(|(at, length)| (length, distance(at, own.0[(at[0], at[1])]))).collect()
 }
 
-/// Square metres that drain through each cell of a terrain, and where each drains to.
+/// Returns the drainage area of each cell of a terrain in m², and its flow graph.
 fn areas(terrain: &Terrain) -> (Field<f64>, FlowGraph) {
     let mut drainage = FlowGraph::new(&Land::of(terrain));
     let area = terrain.grid.cell_area();
     (drainage.take_upstream_cells().map(|n| f64::from(*n) * area), drainage)
 }
 
-/// The cells of the largest rivers, each with the length of its step in cells: from every mouth upstream along the larger
-/// branch, then the tributaries as rivers of their own, the largest first.
+/// Returns the cells of the largest rivers, each with the length of its step in cells. Rivers are followed from every
+/// mouth upstream along the larger branch; their tributaries then count as rivers of their own. The largest come
+/// first.
 fn stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> Vec<([usize; 2], f64)> {
     let cols = area.cols();
-    // Larger first; of equal ones the earlier cell.
+    // The largest first; of equal ones the earlier cell. Areas are positive, so their bits are ordered like their
+    // values.
     let entry = |k: usize| (area[k].to_bits(), std::cmp::Reverse(k));
     let mouths = (0..area.len()).filter(|k| drainage.next(*k).is_none());
     let mut heap: BinaryHeap<_> = mouths.filter(|k| area[*k] >= least).map(entry).collect();
@@ -155,7 +158,7 @@ mod tests {
     use super::*;
     use thalweg_core::{Edge, Grid, Height};
 
-    /// Two valleys that fall to the south, their beds in metres from the west.
+    /// Two valleys that fall to the south, with their channels at `beds` metres from the west.
     fn valleys(cells: usize, beds: [f64; 2]) -> Terrain {
         let mut grid = Grid::new([cells, cells], 1280.0 / cells as f64).unwrap();
         grid.edges = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
@@ -180,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_river_elsewhere_is_seen() {
-        // One of two rivers of equal length lies 200 m, ten cells, further west: half of the length, by 100 m in the mean.
+        // One of two rivers of equal length is 200 m, ten cells, further west: half of the length, with a mean shift
+        // of 100 m.
         let moved = agreement(&valleys(64, [330.0, 1010.0]), &valleys(128, [130.0, 1010.0])).unwrap();
         assert!((moved.rivers.unwrap() - 0.5).abs() < 0.05, "{moved:?}");
         assert!((moved.shift.unwrap() - 100.0).abs() < 15.0, "{moved:?}");
@@ -192,7 +196,7 @@ mod tests {
         let small = Terrain::new(Grid::new([8, 8], 10.0).unwrap());
         let error = agreement(&small, &valleys(64, [300.0, 900.0])).unwrap_err().to_string();
         assert!(error.contains("1280 × 1280 m") && error.contains("80 × 80 m"), "{error}");
-        // Flat ground has no rivers and agrees with itself.
+        // Flat terrain has no rivers and agrees with itself.
         let flat = agreement(&small, &small).unwrap();
         assert_eq!((flat.heights, flat.slopes), (1.0, 1.0));
     }

@@ -1,4 +1,5 @@
-//! [`ChunkedMesh`]: the ground cut into chunks that meet without a crack, each at several levels of detail.
+//! [`ChunkedMesh`]: the terrain surface divided into chunks that join without cracks, each at several levels of
+//! detail.
 
 use rayon::prelude::*;
 
@@ -6,30 +7,33 @@ use crate::products::mesh::{Mesh, MeshOptions, MeshPoints, Up, no_ground};
 use crate::products::rtin::{Corners, HeightNet, Rim, coarsened, finest};
 use thalweg_core::{Cell, Error, Result, Size, Terrain};
 
-/// Most chunks.
+/// The largest number of chunks.
 const MOST_CHUNKS: usize = 65_536;
 
-/// Most levels of detail.
+/// The largest number of levels of detail.
 pub const MOST_LEVELS: usize = 8;
 
-/// Error of the second level where nobody says it, in cells.
+/// The default error of the second level, in cells.
 const STEP: f64 = 1.0 / 32.0;
 
-/// How to cut a mesh and how coarse it may become.
+/// The options for dividing a mesh into chunks and simplifying them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChunkOptions {
-    /// Options of the mesh as a whole.
+    /// The options of the mesh as a whole.
     pub mesh: MeshOptions,
-    /// Rows and columns of chunks: at least one, at most a chunk a quad, and 65 536 in all.
+    /// The numbers of rows and columns of chunks: at least one, at most one chunk per quad, and at most 65 536 in
+    /// all.
     pub count: Size,
-    /// Levels of detail, the finest one too: 1 to [`MOST_LEVELS`].
+    /// The number of levels of detail, including the finest one: 1 to [`MOST_LEVELS`].
     pub levels: usize,
-    /// How far the finest level may be above or below the ground, 0 to 1 000 000 m; `None` keeps every point of it.
+    /// The largest vertical error of the finest level, 0 to 1 000 000 m; `None` keeps every point of it.
     pub error: Option<f64>,
-    /// The same of the second level, above the finest level's to 1 000 000 m, doubled from each level to the next;
-    /// `None` takes a 32nd of a cell, or twice the finest level's if that is more.
+    /// The largest vertical error of the second level: above that of the finest level, up to 1 000 000 m. It doubles
+    /// from each level to the next. `None` stands for 1/32 of a cell, or twice the finest level's error if that is
+    /// more.
     pub step: Option<f64>,
-    /// Whether chunks have skirts, and as few points along their sides as within; else all levels have all points there.
+    /// If true, chunks have skirts, and their borders are simplified like their interior; if false, all levels keep
+    /// all points of the borders.
     pub skirts: bool,
 }
 
@@ -39,37 +43,38 @@ impl Default for ChunkOptions {
     }
 }
 
-/// A part of a mesh.
+/// A rectangular part of a mesh.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MeshChunk {
-    /// Its row and column among chunks, from the north-west.
+    /// The chunk's row and column among the chunks, from the north-west.
     pub place: Cell,
-    /// Its levels of detail, the finest first. All are in the metres of the whole mesh.
+    /// The levels of detail, the finest first. All use the coordinates of the whole mesh, in metres.
     pub levels: Vec<Mesh>,
 }
 
-/// A mesh in chunks.
+/// A mesh divided into chunks.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ChunkedMesh {
-    /// Those that have ground, row by row.
+    /// The chunks that contain any surface, row by row.
     pub chunks: Vec<MeshChunk>,
-    /// Metres by which the ground of each level, the finest first, is at most above or below that of [`Mesh::of`], but
-    /// for the rounding of positions to 32-bit floats.
+    /// The largest vertical distance in metres of each level, the finest first, from the surface of [`Mesh::of`],
+    /// apart from the rounding of positions to 32-bit floats.
     pub errors: Vec<f64>,
-    /// Metres that skirts hang down; 0 without.
+    /// The depth of the skirts in metres; 0 without skirts.
     pub skirts: f64,
 }
 
 impl ChunkedMesh {
-    /// The mesh of a terrain in chunks. Without skirts, chunks that lie side by side have the same points along their
-    /// common side at every level, equal to the bit: any level of one meets any level of the other. With skirts a wall
-    /// hangs down there, twice as deep as the greatest error, so that what opens between two levels is never seen
-    /// through.
+    /// Creates the mesh of a terrain in chunks. Without skirts, adjacent chunks have bit-identical points along their
+    /// common border at every level, so any level of one joins any level of the other. With skirts a vertical wall
+    /// hangs down from each border, twice as deep as the greatest error, so that gaps between two levels are never
+    /// visible.
     ///
     /// # Errors
-    /// When the count of chunks, the levels or the errors are outside what [`ChunkOptions`] allow; as [`Mesh::of`].
+    /// If the number of chunks, the levels or the errors are outside the limits of [`ChunkOptions`]; also those of
+    /// [`Mesh::of`].
     pub fn of(terrain: &Terrain, options: &ChunkOptions) -> Result<Self> {
         let points = MeshPoints::of(terrain, &options.mesh)?;
         let errors = errors(options, terrain.grid.cell)?;
@@ -108,7 +113,7 @@ impl ChunkedMesh {
     }
 }
 
-/// The error of each level.
+/// Returns the error of each level in metres.
 fn errors(options: &ChunkOptions, cell: f64) -> Result<Vec<f64>> {
     if !(1..=MOST_LEVELS).contains(&options.levels) {
         return Err(Error::value("levels of detail", options.levels, format!("1 to {MOST_LEVELS}")));
@@ -125,7 +130,7 @@ fn errors(options: &ChunkOptions, cell: f64) -> Result<Vec<f64>> {
     Ok((0..options.levels).map(|k| if k == 0 { first } else { step * (1u64 << (k - 1)) as f64 }).collect())
 }
 
-/// The triangles of a window of points, both its ends with it.
+/// Returns the triangles of a window of points, both ends of its spans included.
 fn cut(points: &MeshPoints<'_>, [rows, cols]: [[usize; 2]; 2], error: Option<f64>, free: bool) -> Vec<Corners> {
     let height = |i: usize, j: usize| points.height(rows[0] + i, cols[0] + j);
     let solid = |i: usize, j: usize| points.is_solid(rows[0] + i, cols[0] + j);
@@ -138,7 +143,8 @@ fn cut(points: &MeshPoints<'_>, [rows, cols]: [[usize; 2]; 2], error: Option<f64
     triangles
 }
 
-/// The sides of triangles that lie on a side of the window which is not one of the whole grid: numbers of a mesh's indices.
+/// Returns the sides of triangles that are on a border of the window which is not a border of the whole grid, as
+/// pairs of positions in the mesh's list of indices.
 fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: Size) -> Vec<[usize; 2]> {
     let on =
         |a: Cell, b: Cell| (0..2).any(|k| a[k] == b[k] && window[k].contains(&a[k]) && a[k] != 0 && a[k] != quads[k]);
@@ -147,7 +153,7 @@ fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: Size) -> Vec<[us
     of.filter(|(n, [a, b])| on(triangles[*n][*a], triangles[*n][*b])).map(|(n, side)| side.map(|k| 3 * n + k)).collect()
 }
 
-/// Hangs a wall on sides of triangles, which looks away from them.
+/// Adds a vertical wall of `depth` metres below the given sides, facing away from their triangles.
 fn hem(mesh: &mut Mesh, sides: &[[usize; 2]], depth: f64) {
     let mut under = std::collections::HashMap::new();
     for side in sides {
@@ -198,7 +204,7 @@ mod tests {
             let options = ChunkOptions { count, levels: 3, ..ChunkOptions::default() };
             let chunked = ChunkedMesh::of(&land, &options).unwrap();
             let find = |place: Cell| chunked.chunks.iter().find(|chunk| chunk.place == place);
-            // Ground, normals and places on the map of points on a line of constant x or z.
+            // The positions and normals of the points on a line of constant x or z.
             let side = |mesh: &Mesh, axis: usize, at: f32| -> BTreeSet<([u32; 3], [u32; 3])> {
                 let on = (0..mesh.positions.len()).filter(|k| mesh.positions[*k][axis] == at);
                 on.map(|k| (bits(mesh.positions[k]), bits(mesh.normals[k]))).collect()
@@ -219,7 +225,7 @@ mod tests {
                 }
             }
             assert!(met > 0);
-            // All chunks of the finest level are the mesh in one.
+            // All chunks of the finest level together are the undivided mesh.
             let triangles = |mesh: &Mesh| -> Vec<[[u32; 3]; 3]> {
                 mesh.indices.chunks(3).map(|t| [0, 1, 2].map(|k| bits(mesh.positions[t[k] as usize]))).collect()
             };
@@ -239,7 +245,7 @@ mod tests {
         let chunked = ChunkedMesh::of(&land, &options).unwrap();
         assert!(chunked.skirts >= 2.0 * chunked.errors[2]);
         for chunk in &chunked.chunks {
-            // The middle of the world is where all four meet; the chunk's own middle lies inward.
+            // All four chunks meet in the middle of the world; a chunk's own middle is inward from its walls.
             let inward = [0, 1].map(|k| if chunk.place[1 - k] == 0 { -80.0 } else { 80.0 });
             for mesh in &chunk.levels {
                 let mut walls = 0;

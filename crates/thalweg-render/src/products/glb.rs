@@ -1,4 +1,4 @@
-//! [`Glb`]: meshes as a glTF 2.0 binary file.
+//! [`Glb`]: meshes as a binary glTF 2.0 file.
 
 use std::io::{self, Write};
 
@@ -15,20 +15,20 @@ const LINEAR: u32 = 9729;
 const LINEAR_MIPMAP_LINEAR: u32 = 9987;
 const CLAMP_TO_EDGE: u32 = 33_071;
 
-/// Header of a GLB file, and of each of its chunks.
+/// The sizes in bytes of the header of a GLB file and of the header of each of its chunks.
 const GLB_HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// Half a centimetre, in metres: by how much the usual file rounds positions at most.
+/// Half a centimetre, in metres: the largest rounding error of positions at the default precision.
 pub const USUAL_PRECISION: f64 = 0.005;
 
-/// Steps of a quantised coordinate.
+/// The number of steps of a quantised coordinate.
 const STEPS: f64 = 65_535.0;
 
-/// Whole steps from the middle of the world that a 32-bit float tells apart.
+/// The number of whole steps from the middle of the world that a 32-bit float can distinguish (2²⁴).
 const EXACT: f64 = 16_777_216.0;
 
-/// Lines of a screen on which the error of a level of detail is to be no more than one.
+/// The height of a screen in lines; levels of detail are switched when their error is about one line.
 const LINES: f64 = 1080.0;
 
 /// A glTF 2.0 binary file, ready to be written.
@@ -38,23 +38,23 @@ pub struct Glb {
     body: Vec<u8>,
 }
 
-/// How positions stand in a file.
+/// The number format of positions in a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MeshPrecision {
     /// 32-bit floats.
     Float,
-    /// 16-bit whole numbers where they err by no more than [`USUAL_PRECISION`], else as [`MeshPrecision::Float`].
+    /// 16-bit integers if their error is no more than [`USUAL_PRECISION`], otherwise like [`MeshPrecision::Float`].
     Usual,
-    /// 16-bit whole numbers that err by no more than so many metres, 0.000 001 to 512.
+    /// 16-bit integers with an error of no more than this number of metres, 0.000 001 to 512.
     Metres(f64),
 }
 
-/// How to write a scene.
+/// The options for writing a scene.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GlbOptions {
-    /// How positions stand.
+    /// The number format of positions.
     pub precision: MeshPrecision,
-    /// Whether each tree is a node of its own; else all trees of a shape are instances of one node.
+    /// If true, each tree is a node of its own; if false, all trees of a shape are instances of one node.
     pub tree_nodes: bool,
 }
 
@@ -65,19 +65,21 @@ impl Default for GlbOptions {
 }
 
 impl Glb {
-    /// The file of water, such as the ribbons of rivers: a node, a mesh and a material of its own, in 32-bit floats.
+    /// Creates the file of a water surface, such as river ribbons: a node, a mesh and a material of its own, in
+    /// 32-bit floats.
     ///
     /// # Errors
-    /// As [`Glb::new`].
+    /// Those of [`Glb::new`].
     pub fn water(mesh: &Mesh) -> Result<Self> {
         Self::plain(mesh, MeshSurface::Water, None, None)
     }
 
-    /// The file of `mesh` (which must be Y-up) in 32-bit floats, with a picture from above (the shaded map without scale and legend) as its
-    /// colour and with trees on it, each a node, if they are given.
+    /// Creates the file of `mesh` (which must be Y-up) in 32-bit floats. If given, a picture from above (the shaded
+    /// map without scale and legend) becomes its colour, and each of the trees becomes a node.
     ///
     /// # Errors
-    /// When the mesh is not Y-up, the picture has no pixels, or the file would pass 4 GiB, which the format cannot hold.
+    /// If the mesh is not Y-up, if the picture has no pixels, or if the file would exceed 4 GiB, the limit of the
+    /// format.
     pub fn new(mesh: &Mesh, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
         Self::plain(mesh, MeshSurface::Ground, texture, trees)
     }
@@ -87,17 +89,17 @@ impl Glb {
         Self::make(&[part], texture, trees, &GlbOptions { precision: MeshPrecision::Float, tree_nodes: true })
     }
 
-    /// The file of a scene.
+    /// Creates the file of a scene.
     ///
-    /// Quantised (`KHR_mesh_quantization`) a corner takes 24 bytes and not 48: positions are 16-bit steps of a power of
-    /// two metres, the same for all ground, so that what is equal in two chunks stays so; normals have 16 bits,
-    /// tangents 8, places on the picture 16. A reader must know that extension.
-    /// Levels of detail are `MSFT_lod`: a reader that does not know it shows the finest one. Trees are instances
-    /// (`EXT_mesh_gpu_instancing`).
+    /// With quantisation (`KHR_mesh_quantization`) a vertex takes 24 bytes instead of 48. Positions are 16-bit steps
+    /// of a power of two metres, which is the same for all the terrain, so that equal positions in two chunks remain
+    /// equal; normals have 16 bits, tangents 8 and texture coordinates 16. A reader must support that extension.
+    /// Levels of detail are written as `MSFT_lod`: a reader without support for it shows the finest one. Trees are
+    /// instances (`EXT_mesh_gpu_instancing`).
     ///
     /// # Errors
-    /// As [`Glb::new`]; when the precision is outside its bounds, or no 16-bit steps are as fine for parts of this
-    /// size.
+    /// Those of [`Glb::new`]; if the precision is out of range, or if 16-bit steps cannot be as fine for parts of
+    /// this size.
     pub fn of(scene: &MeshScene, options: &GlbOptions) -> Result<Self> {
         let part = scene.parts.iter().map(|part| Part {
             name: &part.name,
@@ -127,7 +129,8 @@ impl Glb {
                 continue;
             }
             let material = gltf.push("materials", surface.material());
-            // All ground has one step; water lies on it and need not.
+            // All terrain parts share one step, because they must join; water lies on top of them and may have its
+            // own.
             let ground = (surface == MeshSurface::Ground).then(|| step(&these, options.precision)).transpose()?;
             for part in these {
                 let step = match (ground, options.precision) {
@@ -166,7 +169,7 @@ impl Glb {
         Ok(glb)
     }
 
-    /// Size of the file in bytes.
+    /// Returns the size of the file in bytes.
     #[allow(clippy::len_without_is_empty, reason = "a file is never empty")]
     pub fn len(&self) -> usize {
         GLB_HEADER + 2 * CHUNK_HEADER + self.json.len() + self.body.len()
@@ -175,7 +178,7 @@ impl Glb {
     /// Writes the file.
     ///
     /// # Errors
-    /// When the writer fails.
+    /// If the writer fails.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
         let word = |n: usize| (n as u32).to_le_bytes(); // `make` has checked that all fit
         writer.write_all(b"glTF")?;
@@ -191,7 +194,7 @@ impl Glb {
     }
 }
 
-/// A part of a scene, wherever its meshes lie.
+/// A part of a scene, borrowed from a scene or from a single mesh.
 struct Part<'a> {
     name: &'a str,
     surface: MeshSurface,
@@ -200,7 +203,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Adds nodes and meshes; of levels of detail the finest stands in the scene and names the others.
+    /// Adds the nodes and meshes of the part. Of several levels of detail only the finest is placed in the scene; its
+    /// node refers to the others.
     fn join(&self, gltf: &mut Gltf, material: usize, step: Option<f64>) {
         let mut nodes = Vec::new();
         for (level, mesh) in self.levels.iter().enumerate() {
@@ -228,7 +232,8 @@ impl Part<'_> {
         }
     }
 
-    /// The share of a screen's height down to which each level is to be drawn: below it, the error of the next one is less than a line.
+    /// Returns, per level, the share of a screen's height down to which the level is drawn. Below it, the error of
+    /// the next level is less than a line.
     fn coverage(&self) -> Vec<f64> {
         let [low, high] = self.levels[0].bounds();
         let length = (0..3).map(|k| f64::from(high[k] - low[k])).fold(0.0, f64::max);
@@ -237,7 +242,7 @@ impl Part<'_> {
     }
 }
 
-/// The step of positions, a power of two; `None` for floats.
+/// Returns the step of positions in metres, a power of two; `None` for floats.
 fn step(parts: &[&Part<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
     let bounds: Vec<[[f64; 3]; 2]> =
         parts.iter().flat_map(|part| part.levels.iter().map(|mesh| mesh.bounds().map(|p| p.map(f64::from)))).collect();
@@ -275,7 +280,7 @@ fn step(parts: &[&Part<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
     }
 }
 
-/// A mesh's triangles, and where its positions begin if they are quantised.
+/// Adds a mesh's triangles. Returns the primitive, and the origin of its positions if they are quantised.
 fn primitive(gltf: &mut Gltf, mesh: &Mesh, material: usize, step: Option<f64>) -> (Value, Option<[f64; 3]>) {
     let [low, high] = mesh.bounds();
     let origin = step.map(|step| low.map(|x| (f64::from(x) / step).floor() * step));
@@ -327,7 +332,7 @@ mod tests {
         Mesh::of(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
     }
 
-    /// Five trees, of two kinds.
+    /// Five trees of two kinds.
     fn stand() -> Stand {
         let tree = |n: u64| Tree {
             number: n,
@@ -379,7 +384,7 @@ mod tests {
                 end = (start + number(&view["byteLength"])).next_multiple_of(4);
             }
             assert_eq!(end, body);
-            // Bounds as declared are those of the numbers in the file.
+            // The declared bounds equal those of the numbers in the file.
             let positions = &document["accessors"][0];
             let count = number(&positions["count"]);
             assert_eq!(count, 20);
@@ -437,10 +442,10 @@ mod tests {
             assert!(numbers(&node["translation"]).iter().zip(tree.foot).all(|(a, b)| *a == f64::from(b)));
             let turn: f64 = numbers(&node["rotation"]).iter().map(|x| x * x).sum();
             assert!((turn - 1.0).abs() < 1e-6);
-            // Shapes are 1 high and 1 wide: the scale is the tree's size.
+            // Shapes are 1 high and 1 wide, so the scale is the tree's size.
             assert_eq!(numbers(&node["scale"])[1], f64::from(tree.size[1]));
         }
-        // Every accessor lies in its view, and every shape's indices point at its own corners.
+        // Every accessor is within its view, and every shape's indices refer to its own vertices.
         for accessor in list("accessors") {
             let parts = [("SCALAR", 2), ("VEC2", 8), ("VEC3", 12), ("VEC4", 16)];
             let each = parts.iter().find(|(kind, _)| accessor["type"] == *kind).unwrap().1;
@@ -485,7 +490,7 @@ mod tests {
         assert_eq!(usual["nodes"][1]["name"], "terrain_x0_y0_LOD1");
         let coverage = usual["nodes"][0]["extras"]["MSFT_screencoverage"].as_array().unwrap();
         assert_eq!((coverage.len(), &coverage[1]), (2, &json!(0.0)));
-        // Positions lie where they were, to half a step.
+        // Positions are unchanged to within half a step.
         for (node, mesh) in usual["nodes"].as_array().unwrap().iter().zip(scene.parts.iter().flat_map(|p| &p.levels)) {
             let primitive = &usual["meshes"][node["mesh"].as_u64().unwrap() as usize]["primitives"][0];
             let accessor = &usual["accessors"][primitive["attributes"]["POSITION"].as_u64().unwrap() as usize];

@@ -1,10 +1,10 @@
-//! A glTF 2.0 document as it grows: lists of things, and the bytes that they point at.
+//! A glTF 2.0 document under construction: its lists of objects, and the binary buffer that they refer to.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// glTF's names of number types and of what a buffer is for.
+/// glTF's codes of component types and of buffer targets.
 pub(super) const BYTE: u32 = 5120;
 pub(super) const SHORT: u32 = 5122;
 pub(super) const UNSIGNED_SHORT: u32 = 5123;
@@ -13,7 +13,7 @@ pub(super) const FLOAT: u32 = 5126;
 const ARRAY_BUFFER: u32 = 34_962;
 const ELEMENT_ARRAY_BUFFER: u32 = 34_963;
 
-/// Most corners that 16-bit indices can name: the last number is reserved.
+/// The largest number of vertices that 16-bit indices can address: the last index is reserved.
 const SHORT_CORNERS: usize = 65_535;
 
 /// A document and its buffer.
@@ -24,47 +24,47 @@ pub(super) struct Gltf {
     required: BTreeSet<&'static str>,
 }
 
-/// Numbers for an accessor.
+/// The data of an accessor: a list of sets of `N` numbers, such as vectors.
 pub(super) struct Numbers {
-    /// Them, little-endian.
+    /// The numbers, little-endian.
     pub bytes: Vec<u8>,
-    /// glTF's type of each.
+    /// glTF's component type of each number.
     pub component: u32,
-    /// glTF's name of what they are in sets of.
+    /// glTF's name of the type of a set, such as `VEC3`.
     pub kind: &'static str,
-    /// Bytes from one set to the next, if they are not packed.
+    /// The number of bytes from one set to the next, if they are not packed.
     pub stride: Option<usize>,
-    /// Whether whole numbers stand for −1 to 1, or 0 to 1.
+    /// True if integers represent −1 to 1, or 0 to 1.
     pub normalized: bool,
-    /// How many sets.
+    /// The number of sets.
     pub count: usize,
 }
 
 impl Numbers {
-    /// Floats.
+    /// Encodes 32-bit floats.
     pub fn floats<const N: usize>(values: &[[f32; N]]) -> Self {
         let bytes = values.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
         Self { bytes, component: FLOAT, kind: kind(N), stride: None, normalized: false, count: values.len() }
     }
 
-    /// Whole numbers of 16 bits; sets begin at multiples of four bytes.
+    /// Encodes unsigned 16-bit integers; sets are padded to multiples of four bytes.
     pub fn shorts<const N: usize>(values: impl Iterator<Item = [u16; N]>, normalized: bool) -> Self {
         Self::padded(values.map(|set| set.map(u16::to_le_bytes)), UNSIGNED_SHORT, normalized)
     }
 
-    /// The same of −1 to 1.
+    /// Encodes numbers from −1 to 1 as normalised signed 16-bit integers, padded likewise.
     pub fn units<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> Self {
         let short = |x: f32| ((x.clamp(-1.0, 1.0) * 32_767.0).round() as i16).to_le_bytes();
         Self::padded(values.map(|set| set.map(short)), SHORT, true)
     }
 
-    /// The same of 8 bits.
+    /// Encodes numbers from −1 to 1 as normalised signed 8-bit integers, padded likewise.
     pub fn small_units<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> Self {
         let byte = |x: f32| ((x.clamp(-1.0, 1.0) * 127.0).round() as i8).to_le_bytes();
         Self::padded(values.map(|set| set.map(byte)), BYTE, true)
     }
 
-    /// Indices of triangles into so many corners: of 32 bits only where 16 do not reach.
+    /// Encodes the indices of triangles with `corners` vertices, in 32 bits only if 16 are not enough.
     pub fn indices(indices: &[u32], corners: usize) -> Self {
         let (bytes, component) = if corners <= SHORT_CORNERS {
             (indices.iter().flat_map(|k| (*k as u16).to_le_bytes()).collect(), UNSIGNED_SHORT)
@@ -90,13 +90,13 @@ impl Numbers {
     }
 }
 
-/// glTF's name of a set of so many.
+/// Returns glTF's name of a set of `n` numbers.
 fn kind(n: usize) -> &'static str {
     ["SCALAR", "VEC2", "VEC3", "VEC4"][n - 1]
 }
 
 impl Gltf {
-    /// One without anything in its scene.
+    /// Creates a document with an empty scene.
     pub fn new() -> Self {
         let generator = concat!("thalweg ", env!("CARGO_PKG_VERSION"));
         let document = json!({
@@ -105,7 +105,7 @@ impl Gltf {
         Self { document, body: Vec::new(), used: BTreeSet::new(), required: BTreeSet::new() }
     }
 
-    /// Adds to one of the lists; its number there.
+    /// Appends a value to one of the document's lists and returns its index.
     pub fn push(&mut self, list: &str, value: Value) -> usize {
         match self.document[list].as_array_mut() {
             Some(values) => {
@@ -119,7 +119,7 @@ impl Gltf {
         }
     }
 
-    /// Adds a node, and puts it into the scene.
+    /// Adds a node, puts it into the scene, and returns its index.
     pub fn stand(&mut self, node: Value) -> usize {
         let number = self.push("nodes", node);
         if let Some(nodes) = self.document["scenes"][0]["nodes"].as_array_mut() {
@@ -128,17 +128,17 @@ impl Gltf {
         number
     }
 
-    /// A node that was added.
+    /// Returns a node that was added before.
     pub fn node(&mut self, number: usize) -> &mut Value {
         &mut self.document["nodes"][number]
     }
 
-    /// A material that was added.
+    /// Returns a material that was added before.
     pub fn material(&mut self, number: usize) -> &mut Value {
         &mut self.document["materials"][number]
     }
 
-    /// Says that the document has what an extension declares; a reader must know it where it is required.
+    /// Declares that the document uses an extension, and, if `required`, that a reader must support it.
     pub fn extend(&mut self, name: &'static str, required: bool) {
         self.used.insert(name);
         if required {
@@ -146,28 +146,28 @@ impl Gltf {
         }
     }
 
-    /// Adds bytes that are no numbers, as a picture's.
+    /// Adds bytes that are not numbers, such as those of a picture. Returns the index of their view.
     pub fn bytes(&mut self, bytes: &[u8]) -> usize {
         self.view(bytes, json!({}))
     }
 
-    /// Adds numbers of corners.
+    /// Adds vertex attributes. Returns the index of the accessor.
     pub fn corners(&mut self, numbers: &Numbers) -> usize {
         self.numbers(numbers, Some(ARRAY_BUFFER), json!({}))
     }
 
-    /// Adds places of corners, with their bounds.
+    /// Adds vertex positions with their bounds. Returns the index of the accessor.
     pub fn places(&mut self, numbers: &Numbers, bounds: [Value; 2]) -> usize {
         let [low, high] = bounds;
         self.numbers(numbers, Some(ARRAY_BUFFER), json!({"min": low, "max": high}))
     }
 
-    /// Adds indices of corners.
+    /// Adds vertex indices. Returns the index of the accessor.
     pub fn indices(&mut self, numbers: &Numbers) -> usize {
         self.numbers(numbers, Some(ELEMENT_ARRAY_BUFFER), json!({}))
     }
 
-    /// Adds numbers of instances.
+    /// Adds attributes of instances. Returns the index of the accessor.
     pub fn instances(&mut self, numbers: &Numbers) -> usize {
         self.numbers(numbers, None, json!({}))
     }
@@ -199,7 +199,7 @@ impl Gltf {
         self.push("bufferViews", about)
     }
 
-    /// The document's text, filled up to words, and its buffer.
+    /// Returns the document's text, padded to a multiple of four bytes, and its buffer.
     pub fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
         self.document["buffers"] = json!([{"byteLength": self.body.len()}]);
         for (list, names) in [("extensionsUsed", &self.used), ("extensionsRequired", &self.required)] {

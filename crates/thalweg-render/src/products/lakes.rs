@@ -1,4 +1,4 @@
-//! Lakes with their figures and outlines, found in a field of depths of standing water.
+//! Lakes with their statistics and outlines, derived from a field of standing water depths.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,16 @@ use thalweg_core::terrain::{Lake, POOL};
 use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
 use thalweg_flow::{D8, Land, Neighbourhood, Part};
 
-/// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
+/// Surfaces that differ by no more than this number of units (4 mm) count as one level, because depths may have been
+/// stored in a file as 32-bit floats.
 const LEVEL: i64 = 256;
 
-/// The lakes of `pools` (depths of standing water over the terrain), by their first cells in the order of a raster, and
-/// the number of the lake in each cell, 0 where there is none. Cells of water belong to one lake if they touch, by a
-/// corner too, and their levels are within 4 mm of that of its first cell.
+/// Returns the lakes in `pools` (depths of standing water on the terrain), ordered by their first cells row by row,
+/// and the number of the lake in each cell, 0 where there is none. Wet cells belong to one lake if they touch,
+/// diagonally too, and their levels are within 4 mm of that of its first cell.
 ///
 /// # Errors
-/// When the pools are not of the terrain's size.
+/// If the size of `pools` differs from the terrain's.
 pub fn outline_lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Field<u32>)> {
     let [rows, cols] = terrain.ground.size();
     if pools.size() != [rows, cols] {
@@ -37,6 +38,8 @@ pub fn outline_lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<La
         found.clear();
         found.push(first);
         numbers[first] = id;
+        // Flood fill from the first cell. The outlet is the lowest neighbouring surface, or rim cell of the lake,
+        // that is not above the level.
         let (mut next, mut outlet) = (0, None::<(i64, usize)>);
         let (mut volume, mut deepest) = (0i128, 0);
         while let Some(k) = found.get(next).copied() {
@@ -84,61 +87,63 @@ pub fn outline_lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<La
     Ok((lakes, numbers))
 }
 
-/// The names above [`csv()`]'s columns, as a line.
+/// The header line of [`csv()`].
 pub const COLUMNS: &str = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m,outlet_row,outlet_column\n";
 
-/// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the
-/// outlet's row and column empty where there is none.
+/// Returns a CSV table of the lakes with a header line and one line per lake: level and depths in metres, area in m²,
+/// volume in m³; the outlet's row and column are empty if there is none.
 pub fn csv(lakes: &[Lake]) -> String {
     lakes.iter().fold(COLUMNS.to_string(), |text, lake| text + &csv_line(lake))
 }
 
-/// A lake's line of [`csv()`]. It is formatted: numbers need no quotes, and a store has millions of lines, each of which would need a
-/// writer of the crate `csv` to itself.
+/// Returns a lake's line of [`csv()`]. It is formatted directly: numbers need no quotes, and a store has millions of
+/// lines, each of which would otherwise need its own writer of the crate `csv`.
 pub fn csv_line(lake: &Lake) -> String {
     let outlet = lake.outlet.map(|outlet| outlet.map(|n| n.to_string())).unwrap_or_default();
     let Lake { id, level, area, volume, mean_depth, max_depth, .. } = lake;
     format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{},{}\n", outlet.row, outlet.col)
 }
 
-/// The sides of a cell by the direction outward, in the order in which a walk with the water on the left comes to them:
-/// counter-clockwise.
+/// The sides of a cell by outward direction, counter-clockwise: the order in which a walk with the water on its left
+/// reaches them.
 const SIDES: [D8; 4] = [D8::North, D8::West, D8::South, D8::East];
 
-/// A side of a cell, which is where the cell meets one of its four neighbours. The cell may lie outside the raster.
+/// A side of a cell, where the cell meets one of its four neighbours. The cell may be outside the raster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellSide {
     /// The cell.
     pub cell: Cell<isize>,
-    /// The side's number counter-clockwise: 0 north, 1 west, 2 south, 3 east.
+    /// The index of the side, counter-clockwise: 0 north, 1 west, 2 south, 3 east.
     pub side: usize,
 }
 
 impl CellSide {
-    /// The side of that number, 0 to 3.
+    /// Creates the side with the given index, 0 to 3.
     #[inline]
     pub fn new(cell: Cell<isize>, side: usize) -> Self {
         Self { cell, side }
     }
 
-    /// Offsets outward from the cell, and onward along the side: the way onward is the way outward of the next side.
+    /// Returns the offsets outward from the cell and onward along the side. The onward direction equals the outward
+    /// direction of the next side.
     fn outward_and_onward(self) -> [[isize; 2]; 2] {
         [SIDES[self.side].offset(), SIDES[(self.side + 1) % 4].offset()]
     }
 
-    /// The neighbour on the other side.
+    /// Returns the neighbour on the other side.
     pub fn neighbour(self) -> Cell<isize> {
         let out = SIDES[self.side].offset();
         Cell::from_axes(|axis| self.cell[axis] + out[axis])
     }
 
-    /// The middle of the side in halves of a cell from the north-west corner.
+    /// Returns the midpoint of the side in half cells from the north-western corner.
     pub fn middle(self) -> Cell<isize> {
         let out = SIDES[self.side].offset();
         Cell::from_axes(|axis| 2 * self.cell[axis] + 1 + out[axis])
     }
 
-    /// The next side of the line round the cells that are `inside`; `corners` as of [`outlines`].
+    /// Returns the next side of the outline around the cells that are `inside`; `corners` has the meaning documented
+    /// at [`outlines`].
     #[inline]
     pub fn next_side(self, corners: bool, inside: impl Fn(Cell<isize>) -> bool) -> Self {
         let [out, on] = self.outward_and_onward();
@@ -153,7 +158,7 @@ impl CellSide {
         }
     }
 
-    /// The side before this one on that line, where cells that touch by a corner are joined.
+    /// Returns the previous side of that outline, for outlines that join cells which touch only at a corner.
     pub fn previous_side(self, inside: impl Fn(Cell<isize>) -> bool) -> Self {
         let [out, on] = self.outward_and_onward();
         let behind = Cell::from_axes(|axis| self.cell[axis] - on[axis]);
@@ -168,12 +173,13 @@ impl CellSide {
     }
 }
 
-/// The outlines of the cells of each number but 0: closed lines of (row, column) in cells from the north-west corner, whose first
-/// point is their last. With north up, lines round cells run counter-clockwise and lines round islands clockwise. They stand in
-/// the order of the cells at which they begin, row by row, so the first is an outer line.
+/// Returns the outlines of the cells of each number except 0: closed lines of (row, column) in cells from the
+/// north-western corner, whose first point equals their last. With north up, outer lines run counter-clockwise and
+/// lines around islands clockwise. They are ordered by the cells at which they begin, row by row, so the first is an
+/// outer line.
 ///
-/// Every side between the cells and others is walked once, from the middle of a side to the middle of the next, which cuts
-/// corners. `corners` is whether cells that touch by a corner alone lie in one line.
+/// Every side between the cells and others is visited once. Lines connect the midpoint of a side with the midpoint of
+/// the next, which cuts corners. If `corners` is true, cells that touch only at a corner are enclosed by one line.
 pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<Cell<f64>>>> {
     let [rows, cols] = numbers.size();
     let at = |Cell { row, col }: Cell<isize>| -> u32 {
@@ -202,20 +208,22 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<Ce
                 line.push(side.middle().map(|halves| 0.5 * halves as f64));
                 side = side.next_side(corners, |cell| at(cell) == id);
             }
-            // The first side of a connected area's first cell, its northern, is on its outer line: that comes before its islands.
+            // The first side of a connected area's first cell, the northern one, is on its outer line, which
+            // therefore precedes its islands.
             outlines.entry(id).or_default().push(straightened(&line));
         }
     }
     outlines
 }
 
-/// The closed lines of one number, in the order of [`outlines`], as areas: each an outer line, counter-clockwise with north up, and
-/// after it those of the islands in it.
+/// Groups the closed lines of one number, in the order of [`outlines`], into areas: each has an outer line,
+/// counter-clockwise with north up, followed by the lines of its islands.
 pub fn areas(lines: Vec<Vec<Cell<f64>>>) -> Vec<Vec<Vec<Cell<f64>>>> {
     let (outer, islands): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| twice(line) > 0.0);
     let mut areas: Vec<Vec<Vec<Cell<f64>>>> = outer.into_iter().map(|line| vec![line]).collect();
     for island in islands {
-        // Of areas round it the innermost is the last one begun: an area that lies in another's island begins after that.
+        // Of the areas around an island, the innermost is the last in the list, because an area nested in an island
+        // of another one begins after it.
         if let Some(area) = areas.iter_mut().rfind(|area| holds(&area[0], island[0])) {
             area.push(island);
         }
@@ -223,12 +231,12 @@ pub fn areas(lines: Vec<Vec<Cell<f64>>>) -> Vec<Vec<Vec<Cell<f64>>>> {
     areas
 }
 
-/// Twice the area that a closed line goes round: above 0 counter-clockwise, north up.
+/// Returns twice the signed area enclosed by a closed line: positive if counter-clockwise with north up.
 fn twice(line: &[Cell<f64>]) -> f64 {
     line.windows(2).map(|pair| pair[0][1] * -pair[1][0] + pair[1][1] * pair[0][0]).sum()
 }
 
-/// Whether a place lies in a closed line: a ray to the east crosses it an odd number of times.
+/// Returns true if a point is inside a closed line: a ray to the east crosses it an odd number of times.
 fn holds(line: &[Cell<f64>], Cell { row: y, col: x }: Cell<f64>) -> bool {
     let crosses = |pair: &&[Cell<f64>]| {
         let (a, b) = (pair[0], pair[1]);
@@ -237,7 +245,8 @@ fn holds(line: &[Cell<f64>], Cell { row: y, col: x }: Cell<f64>) -> bool {
     line.windows(2).filter(crosses).count() % 2 == 1
 }
 
-/// The closed line without points on the straight between their neighbours, its first point again at its end.
+/// Returns the closed line without the points on a straight line between their neighbours, with its first point
+/// repeated at the end.
 fn straightened(line: &[Cell<f64>]) -> Vec<Cell<f64>> {
     let n = line.len();
     let bends = |k: usize| {
@@ -255,7 +264,7 @@ mod tests {
     use thalweg_core::base::rng::Key;
     use thalweg_core::terrain::grid::Grid;
 
-    /// Ground at 10 m, cells of 5 m; a letter's water is as deep as its place in the alphabet in metres.
+    /// A surface at 10 m with cells of 5 m; the water depth of a letter is its position in the alphabet in metres.
     fn drawn(map: &[&str]) -> (Terrain, Field<Height>) {
         let size = [map.len(), map[0].len()];
         let mut terrain = Terrain::new(Grid::new(size, 5.0).unwrap());
@@ -264,7 +273,7 @@ mod tests {
             _ => 0.0,
         };
         let pools = Field::generate(size, |i, j| Height::saturating(depth(i, j)));
-        // All surfaces at 10 m, the ground round them at 12, or 9 where an o is drawn.
+        // All water surfaces are at 10 m; the ground around them is at 12 m, or at 9 m where an o is drawn.
         for i in 0..size[0] {
             for j in 0..size[1] {
                 let ground = match map[i].as_bytes()[j] {
@@ -315,7 +324,8 @@ mod tests {
         let (terrain, pools) = drawn(&["......", ".aaaa.", ".a.aa.", ".aaaa.", "......"]);
         let (found, _) = outline_lakes(&terrain, &pools).unwrap();
         let [outer, island] = &found[0].outline[..] else { panic!("{:?}", found[0].outline) };
-        // Eight points each, corners cut by an eighth of a cell; the island's are of a single cell: a diamond.
+        // The outer line has eight points, with corners cut by an eighth of a cell; the island's line is that of a
+        // single cell, a diamond.
         assert_eq!((outer.len(), island.len()), (9, 5));
         assert_eq!((twice(outer), twice(island)), (2.0 * (12.0 - 0.5), -2.0 * 0.5));
         assert_eq!(outer.first(), outer.last());
@@ -334,7 +344,7 @@ mod tests {
             let mut segments = Vec::new();
             for lake in &found {
                 assert!(twice(&lake.outline[0]) > 0.0 && lake.outline[1..].iter().all(|line| twice(line) < 0.0));
-                // Even and odd crossings of a ray to the east tell what lies inside.
+                // The parity of a ray's crossings to the east shows which points are inside.
                 for i in 0..size[0] {
                     for j in 0..size[1] {
                         let (y, x) = (i as f64 + 0.5 + 1e-3, j as f64 + 0.5);
@@ -376,7 +386,8 @@ mod tests {
                         assert!(lines[1..].iter().all(|island| twice(island) < 0.0));
                         assert!(lines.iter().map(|line| twice(line)).sum::<f64>() > 0.0);
                     }
-                    // Middles of cells lie inside where they are of the number: corners cut are an eighth of a cell.
+                    // The centres of cells are inside if the cells have the number, because the cut corners are only
+                    // an eighth of a cell.
                     for (i, j) in (0..9).flat_map(|i| (0..11).map(move |j| (i, j))) {
                         let inside = areas
                             .iter()

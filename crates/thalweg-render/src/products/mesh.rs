@@ -1,4 +1,4 @@
-//! [`Mesh`]: the ground as triangles, in metres.
+//! [`Mesh`]: the terrain surface as triangles, in metres.
 
 use crate::products::plants;
 use crate::products::rtin::Corners;
@@ -6,7 +6,7 @@ use crate::products::slope::{gradient, normal};
 use thalweg_core::terrain::GROUND;
 use thalweg_core::{Cell, Error, Result, Size, Terrain};
 
-/// Which axis points up.
+/// The axis that points up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Up {
     /// x east, y up, z south (glTF, Godot, Unity after its import).
@@ -16,51 +16,53 @@ pub enum Up {
     Z,
 }
 
-/// How to make a mesh.
+/// The options for a mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MeshOptions {
-    /// Which axis points up.
+    /// The axis that points up.
     pub up: Up,
-    /// Height that the highest ground is scaled to, above 0 to 1 000 000 m, all heights in proportion; `None` keeps them.
+    /// The elevation to which the highest cell is scaled, above 0 to 1 000 000 m, with all other elevations in
+    /// proportion; `None` applies no scaling.
     pub max_height: Option<f64>,
 }
 
-/// Ground or water as triangles. The middle of the terrain is the horizontal origin, heights are elevations. There is one position,
-/// normal, tangent and texture coordinate to a vertex.
+/// A terrain or water surface as triangles. The horizontal origin is the middle of the terrain; heights are
+/// elevations. There is one position, normal, tangent and texture coordinate per vertex.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Mesh {
-    /// Vertices in metres, by the axes of `up`.
+    /// The vertices in metres, in the axes of `up`.
     pub positions: Vec<[f32; 3]>,
-    /// Unit normals of the ground (central differences); those of water point up.
+    /// The unit normals of the surface (by central differences); those of water point up.
     pub normals: Vec<[f32; 3]>,
-    /// Unit vectors eastward along the ground; the fourth, +1, says that normal × tangent is the bitangent (northward). Of rivers,
-    /// unit vectors from the left bank to the right; the fourth, −1, turns the bitangent upstream.
+    /// Unit vectors eastward along the surface; the fourth component, +1, means that normal × tangent is the
+    /// bitangent (northward). For rivers: unit vectors from the left bank to the right; the fourth component, −1,
+    /// makes the bitangent point upstream.
     pub tangents: Vec<[f32; 4]>,
-    /// Texture coordinates: u eastward, v southward, 0..1 over the cells' area. Of rivers, u from the left bank, 0, to the right, 1,
-    /// and v in metres downstream.
+    /// Texture coordinates: u eastward, v southward, 0..1 over the area of the cells. For rivers: u from 0 at the
+    /// left bank to 1 at the right, and v in metres downstream.
     pub uvs: Vec<[f32; 2]>,
-    /// Triangles, three vertices' numbers each, counter-clockwise seen from above.
+    /// Triangles as three vertex indices each, counter-clockwise seen from above.
     pub indices: Vec<u32>,
-    /// As in the options.
+    /// The axis that points up, as given in the options.
     pub up: Up,
 }
 
-/// Most vertices: a 32-bit index must not be 2³² − 1, which glTF reserves.
+/// The largest number of vertices: no 32-bit index may be 2³² − 1, which glTF reserves.
 const MAX_VERTICES: usize = u32::MAX as usize - 1;
 
 impl Mesh {
-    /// The terrain's mesh: a vertex at each cell's centre, two triangles between four of them. Cells without data are
-    /// holes. A terrain of a single row or column is as wide as its cells.
+    /// Creates the terrain's mesh: a vertex at each cell's centre and two triangles between each four of them. Cells
+    /// without data are holes. A terrain of a single row or column is as wide as its cells.
     ///
     /// # Errors
-    /// When no four neighbouring cells have data, there are over 2³² − 2 vertices, or `max_height` is not above 0 to 1 000 000 m (or
-    /// cannot be reached, because no ground is above zero).
+    /// If no four neighbouring cells have data, if there are over 2³² − 2 vertices, or if `max_height` is not above 0
+    /// to 1 000 000 m (or cannot be reached, because no cell is above zero).
     pub fn of(terrain: &Terrain, options: &MeshOptions) -> Result<Self> {
         let points = MeshPoints::of(terrain, options)?;
         let MeshPoints { rows, cols, .. } = &points;
         let mut mesh = Self::empty(options.up);
-        // Index of each vertex of the grid; holes have none.
+        // The index of each vertex of the grid; holes have none.
         let mut index = Vec::with_capacity(rows.len() * cols.len());
         for i in 0..rows.len() {
             for j in 0..cols.len() {
@@ -88,7 +90,8 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// The mesh of some triangles between points. `at` says where a point stands, if not on the ground.
+    /// Creates a mesh of the given triangles between points. If `at` is given, all the points have this elevation
+    /// instead of the terrain's.
     pub(super) fn woven(points: &MeshPoints<'_>, triangles: &[Corners], at: Option<f64>) -> Self {
         let mut mesh = Self::empty(Up::default());
         mesh.up = points.up;
@@ -106,7 +109,7 @@ impl Mesh {
         mesh
     }
 
-    /// Lowest and highest coordinate along each axis (x, y, z), in metres.
+    /// Returns the lowest and highest coordinate along each axis (x, y, z), in metres.
     pub fn bounds(&self) -> [[f32; 3]; 2] {
         plants::bounds(&self.positions)
     }
@@ -115,7 +118,7 @@ impl Mesh {
         Self { positions: vec![], normals: vec![], tangents: vec![], uvs: vec![], indices: vec![], up }
     }
 
-    /// Adds all of another one.
+    /// Appends all of another mesh.
     pub(super) fn join(&mut self, other: Self) {
         let first = self.positions.len() as u32;
         self.positions.extend(other.positions);
@@ -125,7 +128,7 @@ impl Mesh {
         self.indices.extend(other.indices.into_iter().map(|k| k + first));
     }
 
-    /// Adds a point of the ground.
+    /// Adds a point of the terrain surface.
     fn corner(&mut self, points: &MeshPoints<'_>, point: Cell) {
         let (terrain, scale) = (points.terrain, points.scale);
         let ((south, row), (east, col)) = (points.rows[point.row], points.cols[point.col]);
@@ -139,7 +142,7 @@ impl Mesh {
         self.uvs.push(points.uv(point));
     }
 
-    /// Adds a point of level water over a point of the ground.
+    /// Adds a point of a level water surface above a point of the terrain.
     fn flat(&mut self, points: &MeshPoints<'_>, point: Cell, level: f64) {
         let [x, y, z] = self.oriented([1.0, 0.0, 0.0]);
         self.positions.push(self.oriented([points.cols[point.col].0, -points.rows[point.row].0, level]));
@@ -148,7 +151,7 @@ impl Mesh {
         self.uvs.push(points.uv(point));
     }
 
-    /// East, north, up as this mesh's axes.
+    /// Converts (east, north, up) to the axes of this mesh.
     pub(super) fn oriented(&self, [east, north, up]: [f64; 3]) -> [f32; 3] {
         match self.up {
             Up::Y => [east, up, -north],
@@ -158,21 +161,22 @@ impl Mesh {
     }
 }
 
-/// Where a terrain's mesh has points: a grid, each point in the middle of a cell.
+/// The points of a terrain's mesh: a grid with each point at the centre of a cell.
 pub(super) struct MeshPoints<'a> {
     terrain: &'a Terrain,
     scale: f64,
     up: Up,
-    /// Metres south and east of the middle, and the cell.
+    /// For each row or column of points: the distance in metres south or east of the middle, and the index of the
+    /// cell.
     rows: Vec<(f64, usize)>,
     cols: Vec<(f64, usize)>,
 }
 
 impl<'a> MeshPoints<'a> {
-    /// Those of a terrain.
+    /// Lists the points of a terrain.
     ///
     /// # Errors
-    /// Too many of them; as [`Mesh::of`] for the options.
+    /// If there are too many points; also those of [`Mesh::of`] for the options.
     pub fn of(terrain: &'a Terrain, options: &MeshOptions) -> Result<Self> {
         let scale = scale(terrain, options.max_height)?;
         let [rows, cols] = terrain.grid.size.map(|n| stations(n, terrain.grid.cell));
@@ -187,37 +191,37 @@ impl<'a> MeshPoints<'a> {
         Ok(Self { terrain, scale, up: options.up, rows, cols })
     }
 
-    /// Rows and columns of points, two or more of each.
+    /// Returns the numbers of rows and columns of points, at least two of each.
     pub fn size(&self) -> Size {
         [self.rows.len(), self.cols.len()]
     }
 
-    /// Which axis points up.
+    /// Returns the axis that points up.
     pub fn up(&self) -> Up {
         self.up
     }
 
-    /// Metres as the mesh has them.
+    /// Returns an elevation in metres with the mesh's vertical scale applied.
     pub fn scaled(&self, metres: f64) -> f64 {
         metres * self.scale
     }
 
-    /// Metres at a point, scaled.
+    /// Returns the scaled elevation of a point in metres.
     pub fn height(&self, i: usize, j: usize) -> f64 {
         self.scaled(self.terrain.ground[self.cell(Cell::new(i, j))].metres())
     }
 
-    /// The terrain's cell in whose middle a point of the mesh lies.
+    /// Returns the terrain's cell at whose centre a point of the mesh is.
     pub fn cell(&self, point: Cell) -> Cell {
         Cell::new(self.rows[point.row].1, self.cols[point.col].1)
     }
 
-    /// Whether a point has no data.
+    /// Returns true if a point has no data.
     pub fn is_hole(&self, i: usize, j: usize) -> bool {
         self.terrain.is_nodata(self.rows[i].1, self.cols[j].1)
     }
 
-    /// Whether there is ground between this point and those south and east of it.
+    /// Returns true if this point and those south and east of it all have data.
     pub fn is_solid(&self, i: usize, j: usize) -> bool {
         ![(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].into_iter().any(|(i, j)| self.is_hole(i, j))
     }
@@ -228,12 +232,12 @@ impl<'a> MeshPoints<'a> {
     }
 }
 
-/// Why there is no mesh.
+/// Returns the error for a terrain that has no triangles.
 pub(super) fn no_ground() -> Error {
     Error::layer(GROUND.name, "has no four neighbouring cells with data to make a mesh of")
 }
 
-/// Factor on heights.
+/// Returns the factor on elevations.
 pub(super) fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
     let Some(wanted) = max_height else { return Ok(1.0) };
     if !(wanted > 0.0 && wanted <= 1e6) {
@@ -245,7 +249,8 @@ pub(super) fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
     }
 }
 
-/// Metres from the middle of each vertex along an axis, and its cell; a lone cell gets one at either end.
+/// Returns the position of each vertex along an axis, in metres from the middle, and its cell. A single cell gets a
+/// vertex at either end.
 fn stations(n: usize, cell: f64) -> Vec<(f64, usize)> {
     if n == 1 {
         return vec![(-0.5 * cell, 0), (0.5 * cell, 0)];
@@ -274,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_plane_has_exact_normals_and_tangents() {
-        // 0.75 per metre eastward: normal (−3/5, 4/5 up), tangent (4/5, 3/5 up).
+        // A rise of 0.75 per metre eastward: normal (−3/5, 4/5 up), tangent (4/5, 3/5 up).
         let plane = terrain(5, 6, |_, j| 7.5 * j as f64);
         let y = Mesh::of(&plane, &MeshOptions::default()).unwrap();
         assert!(y.normals.iter().all(|n| *n == [-0.6, 0.8, 0.0]));
@@ -284,7 +289,7 @@ mod tests {
         for (mesh, north) in [(&y, [0.0, 0.0, -1.0]), (&z, [0.0, 1.0, 0.0])] {
             for (n, t) in mesh.normals.iter().zip(&mesh.tangents) {
                 let bitangent = cross(*n, [t[0], t[1], t[2]]).map(|x| x * t[3]);
-                // Products of f32: a few times 6e-8.
+                // Error of products of f32: a few times 6e-8.
                 assert!((0..3).all(|k| (bitangent[k] - north[k]).abs() < 1e-6), "{bitangent:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! Meshes as files of other kinds than [`Glb`]: Wavefront OBJ with its materials, PLY, STL.
+//! Meshes in file formats other than [`Glb`]: Wavefront OBJ with its materials, PLY and STL.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use crate::products::mesh_scene::{MeshPart, MeshScene, MeshSurface};
 
 pub use crate::products::glb::Glb;
 
-/// Writes Wavefront OBJ: positions, texture coordinates (v upward there), normals and triangles.
+/// Writes Wavefront OBJ: positions, texture coordinates (with v upward, as OBJ requires), normals and triangles.
 ///
 /// # Errors
-/// When the writer fails.
+/// If the writer fails.
 pub fn write_obj(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     obj_head(mesh.up, &mut writer)?;
     writeln!(writer, "o {}", MeshSurface::Ground.node())?;
@@ -20,11 +20,11 @@ pub fn write_obj(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// Writes a scene as Wavefront OBJ: an object to each part, at its finest level, with its material out of the file `materials`
-/// ([`write_mtl`]).
+/// Writes a scene as Wavefront OBJ: one object per part, at its finest level, with its material from the file
+/// `materials` ([`write_mtl`]).
 ///
 /// # Errors
-/// When the writer fails.
+/// If the writer fails.
 pub fn write_obj_scene(scene: &MeshScene, materials: &str, mut writer: impl Write) -> io::Result<()> {
     obj_head(scene.up(), &mut writer)?;
     writeln!(writer, "mtllib {materials}")?;
@@ -37,11 +37,11 @@ pub fn write_obj_scene(scene: &MeshScene, materials: &str, mut writer: impl Writ
     writer.flush()
 }
 
-/// Writes the materials of a scene for Wavefront OBJ. `texture` is the file's name of the picture that lies over the ground; without it
-/// the ground has its plain colour.
+/// Writes the materials of a scene for Wavefront OBJ. `texture` is the file name of the picture for the terrain;
+/// without it the terrain has its plain colour.
 ///
 /// # Errors
-/// When the writer fails.
+/// If the writer fails.
 pub fn write_mtl(scene: &MeshScene, texture: Option<&str>, mut writer: impl Write) -> io::Result<()> {
     writeln!(writer, "# thalweg {}", env!("CARGO_PKG_VERSION"))?;
     for surface in MeshSurface::ALL {
@@ -53,7 +53,7 @@ pub fn write_mtl(scene: &MeshScene, texture: Option<&str>, mut writer: impl Writ
         let [red, green, blue] = colour.map(|x| f64::from(x) / 255.0);
         let (opacity, rough) = (surface.colour()[3], surface.roughness());
         writeln!(writer, "newmtl {}\nKd {red:.4} {green:.4} {blue:.4}", surface.name())?;
-        // Highlights by Blinn's exponent: that of a surface so rough (Karis 2013, "Real Shading in Unreal Engine 4").
+        // Convert the roughness to a Blinn-Phong exponent (Karis 2013, "Real Shading in Unreal Engine 4").
         let exponent = (2.0 / (rough * rough * rough * rough) - 2.0).clamp(0.0, 1000.0);
         let shine = if surface == MeshSurface::Water { 0.5 } else { 0.0 };
         writeln!(writer, "Ks {shine} {shine} {shine}\nNs {exponent:.1}\nd {opacity}\nillum 2\nPr {rough}")?;
@@ -64,7 +64,7 @@ pub fn write_mtl(scene: &MeshScene, texture: Option<&str>, mut writer: impl Writ
     writer.flush()
 }
 
-/// A surface's colour in 8 bits.
+/// Returns a surface's colour as 8-bit sRGB.
 fn plain(surface: MeshSurface) -> Rgb {
     let [red, green, blue, _] = surface.colour();
     srgb([red, green, blue].map(|x| x as f32))
@@ -75,7 +75,7 @@ fn obj_head(up: Up, writer: &mut impl Write) -> io::Result<()> {
     writeln!(writer, "# thalweg {}; metres; {axes}", env!("CARGO_PKG_VERSION"))
 }
 
-/// A mesh whose first corner has that number.
+/// Writes a mesh whose first vertex has the number `first`.
 fn obj_mesh(mesh: &Mesh, first: u64, writer: &mut impl Write) -> io::Result<()> {
     for [x, y, z] in &mesh.positions {
         writeln!(writer, "v {x} {y} {z}")?;
@@ -93,11 +93,12 @@ fn obj_mesh(mesh: &Mesh, first: u64, writer: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Writes a scene as binary PLY, little-endian: one mesh of all parts at their finest level, each corner with its normal and its colour,
-/// 8 bits of red, green, blue and opacity: of the scene's picture under it, or of the material. In metres.
+/// Writes a scene as binary little-endian PLY, in metres: one mesh of all parts at their finest level. Each vertex
+/// has a normal and a colour, 8 bits each of red, green, blue and opacity, from the scene's picture below it or from
+/// the material.
 ///
 /// # Errors
-/// When the writer fails, or there are more than 2³² − 1 corners.
+/// If the writer fails, or if there are more than 2³² − 1 vertices.
 pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
     let meshes = || scene.parts.iter().map(|part| (part, &part.levels[0]));
     let corners: usize = meshes().map(|(_, mesh)| mesh.positions.len()).sum();
@@ -135,7 +136,7 @@ pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// The colour of a corner: that of the pixel under it.
+/// Returns the colour of a vertex: that of the picture's pixel at its texture coordinates, or of the material.
 fn colour_at(part: &MeshPart, picture: Option<&Picture>, uv: [f32; 2]) -> [u8; 4] {
     let under = |picture: &Picture| {
         let [rows, cols] = picture.size();
@@ -147,15 +148,15 @@ fn colour_at(part: &MeshPart, picture: Option<&Picture>, uv: [f32; 2]) -> [u8; 4
     [red, green, blue, (part.surface.colour()[3] * 255.0).round() as u8]
 }
 
-/// Writes binary STL: triangles with the normals of their faces, metres.
+/// Writes binary STL in metres: triangles with the normals of their faces.
 ///
 /// # Errors
-/// When the writer fails, or there are more than 2³² − 1 triangles.
+/// If the writer fails, or if there are more than 2³² − 1 triangles.
 pub fn write_stl(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     let count = u32::try_from(mesh.indices.len() / 3)
         .map_err(|_| io::Error::other("an STL holds at most 2^32 - 1 triangles"))?;
     let mut header = [b' '; 80];
-    let title = b"thalweg terrain, metres"; // must not begin with `solid`, which announces text
+    let title = b"thalweg terrain, metres"; // must not begin with `solid`, which marks a text file
     header[..title.len()].copy_from_slice(title);
     writer.write_all(&header)?;
     writer.write_all(&count.to_le_bytes())?;
@@ -170,7 +171,7 @@ pub fn write_stl(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// The unit normal of a triangle.
+/// Returns the unit normal of a triangle.
 fn face(a: [f32; 3], b: [f32; 3], c: [f32; 3]) -> [f32; 3] {
     let (p, q) = ([0, 1, 2].map(|k| b[k] - a[k]), [0, 1, 2].map(|k| c[k] - a[k]));
     let n = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
@@ -178,7 +179,7 @@ fn face(a: [f32; 3], b: [f32; 3], c: [f32; 3]) -> [f32; 3] {
     n.map(|x| if length > 0.0 { x / length } else { 0.0 })
 }
 
-/// Writes many small things without a call for each.
+/// Writes many small items with one call of the writer per 4096 items.
 fn write_chunks<T>(writer: &mut impl Write, things: &[T], put: impl Fn(&mut Vec<u8>, &T)) -> io::Result<()> {
     let mut bytes = Vec::new();
     for chunk in things.chunks(4096) {
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(after("mtllib "), ["a.mtl"]);
         assert_eq!(after("o "), ["terrain_x0_y0", "terrain_x1_y0", "sea"]);
         assert_eq!(after("usemtl "), ["ground", "ground", "water"]);
-        // 3 × 4 quads: each part names corners of its own, all of them.
+        // 3 × 4 quads: each part refers to all of its own vertices and to no others.
         assert_eq!((after("v ").len(), after("f ").len()), (24 + 20, 48));
         let named = after("f ")
             .iter()
@@ -288,7 +289,7 @@ mod tests {
         let head = std::str::from_utf8(&bytes[..end]).unwrap();
         assert!(head.contains("element vertex 44\n") && head.contains("element face 48\n") && head.contains("z up"));
         assert_eq!(bytes.len(), end + 44 * 28 + 48 * 13);
-        // The first corner is the north-western one.
+        // The first vertex is the north-western one.
         assert_eq!([0, 1, 2].map(|k| f32_at(&bytes, end + 4 * k)), scene.parts[0].levels[0].positions[0]);
         assert_eq!(bytes[end + 24..end + 28], [200, 100, 50, 255]);
         let water = &bytes[end + 24 * 28 + 24..][..4];

@@ -1,4 +1,5 @@
-//! [`MeshScene`]: what a file of meshes holds: ground in chunks and levels, water apart from it, a picture upon it, trees.
+//! [`MeshScene`]: the contents of a mesh file: terrain in chunks and levels of detail, separate water surfaces, a
+//! picture draped over the terrain, and trees.
 
 use serde_json::json;
 
@@ -9,21 +10,21 @@ use crate::products::stand::Stand;
 use thalweg_core::Cell;
 use thalweg_core::terrain::WATER;
 
-/// What a mesh shows: it gives a material its name and its looks.
+/// The kind of surface that a mesh represents, which determines the name and the appearance of its material.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MeshSurface {
-    /// Ground: rough and opaque.
+    /// Terrain: rough and opaque.
     #[default]
     Ground,
-    /// Water: smooth, blue, and seen through.
+    /// Water: smooth, blue and translucent.
     Water,
 }
 
 impl MeshSurface {
-    /// Both, ground first.
+    /// Both kinds, terrain first.
     pub const ALL: [Self; 2] = [Self::Ground, Self::Water];
 
-    /// The name of the material.
+    /// Returns the name of the material.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ground => "ground",
@@ -31,7 +32,7 @@ impl MeshSurface {
         }
     }
 
-    /// The name of node and mesh where it is alone.
+    /// Returns the name of the node and mesh of a surface that is alone in its file.
     pub(super) fn node(self) -> &'static str {
         match self {
             Self::Ground => TERRAIN,
@@ -39,7 +40,7 @@ impl MeshSurface {
         }
     }
 
-    /// Red, green and blue in linear light, and opacity, each 0 to 1.
+    /// Returns red, green and blue in linear light, and opacity, each 0 to 1.
     pub fn colour(self) -> [f64; 4] {
         match self {
             Self::Ground => [0.42, 0.38, 0.28, 1.0],
@@ -47,7 +48,7 @@ impl MeshSurface {
         }
     }
 
-    /// How rough it is, 0 smooth to 1 rough.
+    /// Returns the roughness from 0, smooth, to 1, rough.
     pub fn roughness(self) -> f64 {
         match self {
             Self::Ground => 1.0,
@@ -55,7 +56,7 @@ impl MeshSurface {
         }
     }
 
-    /// glTF's material without colour or texture.
+    /// Returns the glTF material without colour or texture.
     pub(super) fn material(self) -> serde_json::Value {
         let mut material = json!({
             "name": self.name(),
@@ -68,37 +69,40 @@ impl MeshSurface {
     }
 }
 
-/// The name of ground in a file.
+/// The name of the terrain in a file.
 const TERRAIN: &str = "terrain";
 
-/// A thing with a name of its own.
+/// A named part of a scene.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MeshPart {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it shows.
+    /// The kind of surface.
     pub surface: MeshSurface,
-    /// Its levels of detail, the finest first.
+    /// The levels of detail, the finest first.
     pub levels: Vec<Mesh>,
-    /// Metres by which each level, in their order, is at most above or below the ground of [`Mesh::of`]; 0 of water.
+    /// The largest vertical distance in metres of each level, in order, from the surface of [`Mesh::of`]; 0 for
+    /// water.
     pub errors: Vec<f64>,
 }
 
-/// What a file holds.
+/// The contents of a mesh file.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct MeshScene {
-    /// Ground and water.
+    /// The terrain and water surfaces.
     pub parts: Vec<MeshPart>,
-    /// The ground's colour from above, north up, spread over the terrain; without it ground has its plain colour.
+    /// The terrain's colour from above, north up, stretched over the terrain; without it the terrain has its plain
+    /// colour.
     pub texture: Option<Picture>,
-    /// Trees, if there are any; their meshes' y points up.
+    /// The trees, if any; their meshes have y up.
     pub trees: Option<Stand>,
 }
 
 impl MeshScene {
-    /// The ground alone: `terrain`, or `terrain_x0_y0` and so on of chunks, x numbers from the west and y from the north.
+    /// Creates a scene of the terrain alone. Its part is called `terrain`, or its chunks `terrain_x0_y0` and so on,
+    /// with x counted from the west and y from the north.
     pub fn of(ground: ChunkedMesh) -> Self {
         let alone = ground.chunks.len() == 1;
         let errors = ground.errors;
@@ -110,7 +114,7 @@ impl MeshScene {
         Self { parts: ground.chunks.into_iter().map(part).collect(), ..Self::default() }
     }
 
-    /// Adds water, each body by its name, such as [`waters`](crate::products::water_mesh::waters) gives.
+    /// Adds water surfaces, each with its name, such as those of [`waters`](crate::products::water_mesh::waters).
     #[must_use]
     pub fn with_water(mut self, bodies: Vec<(&str, Mesh)>) -> Self {
         let part = |(name, mesh): (&str, Mesh)| MeshPart {
@@ -123,19 +127,19 @@ impl MeshScene {
         self
     }
 
-    /// Lays a picture over the ground; `None` takes it away.
+    /// Drapes a picture over the terrain; `None` removes it.
     #[must_use]
     pub fn with_texture(self, texture: Option<Picture>) -> Self {
         Self { texture, ..self }
     }
 
-    /// Stands trees on it; `None` takes them away.
+    /// Adds trees; `None` removes them.
     #[must_use]
     pub fn with_trees(self, trees: Option<Stand>) -> Self {
         Self { trees, ..self }
     }
 
-    /// Which axis points up: that of the first part; y if there is none.
+    /// Returns the axis that points up: that of the first part, or y if there is none.
     pub fn up(&self) -> Up {
         self.parts.first().map_or(Up::default(), |part| part.levels[0].up)
     }

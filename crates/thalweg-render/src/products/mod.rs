@@ -1,7 +1,7 @@
-//! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures and
-//! measures; lakes, streams and wetness; what is laid over the land, and what is read under a cursor.
+//! Products of a finished terrain: other resolutions and extracts, meshes, normal and bump maps, statistics and
+//! measurements; lakes, streams and wetness; map overlays, and the values under a cursor.
 //!
-//! Every function is pure: terrain in, data out; writers take any `impl Write`.
+//! Every function is pure: it takes a terrain and returns data. Writers take any `impl Write`.
 
 pub mod agreement;
 pub mod chunks;

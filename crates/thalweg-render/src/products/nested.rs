@@ -1,9 +1,10 @@
-//! Depressions within depressions: the tree of hollows under each lake, with where each spills and what it holds.
+//! Nested depressions: the tree of depressions under each lake, with the spill point and the storage volume of each.
 //!
-//! As water rises everywhere it reaches cells in the order of their heights, equals row by row. A cell without a lower one beside it
-//! begins a hollow. Where a cell joins several, each of them spills there, and they go on as one, which begins at that sill. What begins
-//! and ends at one height is flat ground, no hollow. So the tree is one of the ground alone: it asks neither for directions nor for the
-//! order of work.
+//! As the water level rises everywhere, it reaches cells in the order of their elevations, cells of equal elevation
+//! row by row. A cell without a lower neighbour starts a depression. Where a cell joins several depressions, each of
+//! them spills there, and they continue as one, which starts at that sill. A depression that starts and ends at one
+//! elevation is flat ground and is omitted. The tree therefore depends on the elevations alone, not on flow
+//! directions or the order of computation.
 
 use rayon::prelude::*;
 
@@ -11,67 +12,69 @@ use thalweg_core::{Cell, Error, Field, Height, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, Land, OUT};
 
-/// A depression of a filled land's tree (Barnes, Callaghan & Wickert 2020, doi:10.5194/esurf-8-431-2020).
+/// A depression in the tree of a filled terrain (Barnes, Callaghan & Wickert 2020, doi:10.5194/esurf-8-431-2020).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NestedDepression {
-    /// The place of the cell at which it begins, row by row from 1: of a leaf its pit, of others the sill at which those within it spill.
+    /// The index of the cell at which it starts, counted row by row from 1. For a leaf this is its pit, for others
+    /// the sill at which the depressions within it spill.
     pub id: u64,
-    /// The `id` of the one that it becomes part of by spilling; `None` where it is a whole lake.
+    /// The `id` of the depression that it merges into when it spills; `None` for a whole lake.
     pub parent: Option<u64>,
-    /// The lake under which it lies: its number among [`outline_lakes`](crate::products::lakes::outline_lakes).
+    /// The lake that covers it: its number in the result of [`outline_lakes`](crate::products::lakes::outline_lakes).
     pub lake: u32,
-    /// Row and column of its lowest cell, of several the first row by row.
+    /// The row and column of its lowest cell; of several, the first one row by row.
     pub pit: Cell,
-    /// Height of that cell.
+    /// The elevation of that cell.
     pub floor: Height,
-    /// Row and column of the cell over which it spills: the sill. A lake's is the cell of its level from which its water falls on, of
-    /// several the first row by row; `None` where it has none.
+    /// The row and column of the cell over which it spills: the sill. For a lake it is the cell at lake level from
+    /// which water flows on downhill; of several, the first one row by row. `None` if there is none.
     pub spill: Option<Cell>,
-    /// Height at which it spills.
+    /// The elevation at which it spills.
     pub level: Height,
-    /// The `id` of the one into which it spills, within the lake; of several the deepest. `None` where it is a whole lake.
+    /// The `id` of the depression, within the same lake, into which it spills; of several, the deepest. `None` for a
+    /// whole lake.
     pub into: Option<u64>,
-    /// Number of the lake to which its water comes next: its own, unless it is a whole lake; 0 if the water leaves the land without
-    /// another lake on its way.
+    /// The number of the lake that its water reaches next: its own lake, unless it is a whole lake. 0 if the water
+    /// leaves the terrain without passing another lake.
     pub into_lake: u32,
-    /// Number of its cells below that level.
+    /// The number of its cells below the spill level.
     pub cells: u64,
-    /// What it holds up to there, in units of height × cells (1/65 536 m over one cell).
+    /// Its storage volume up to that level, in height units × cells (1/65 536 m over one cell).
     pub volume: u128,
 }
 
-/// A hollow that water rises in.
+/// A depression while the water level rises in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rising {
-    /// Number of the depression.
+    /// The number of the depression, [`NestedDepression::id`].
     pub id: u64,
-    /// Index of its lowest cell.
+    /// The index of its lowest cell.
     pub pit: u64,
-    /// Height of its lowest cell, in units of height.
+    /// The elevation of its lowest cell in height units.
     pub floor: i32,
-    /// Cells below the height `at`, and the sum of their heights.
+    /// The number of cells below the elevation `at`.
     pub cells: u64,
-    /// Sum of the heights of these cells, in units of height.
+    /// The sum of the elevations of these cells in height units.
     pub sum: i128,
-    /// The height of the last cells that it took, and how many of that height they are.
+    /// The elevation of the cells added last.
     pub at: i32,
-    /// Number of cells of the height `at`.
+    /// The number of cells at the elevation `at`.
     pub level_cells: u64,
 }
 
 impl Rising {
-    /// Begins at a cell, without cells.
+    /// Starts a depression at a cell, which is not yet counted.
     fn begin(cell: u64, height: i32) -> Self {
         Self { id: cell + 1, pit: cell, floor: height, cells: 0, sum: 0, at: height, level_cells: 0 }
     }
 
-    /// Takes so many cells of a height that is no lower than those before.
+    /// Adds `cells` cells of an elevation that is not lower than that of earlier ones.
     pub fn take(&mut self, height: i32, cells: u64) {
         self.rise(height);
         self.level_cells = self.level_cells.saturating_add(cells);
     }
 
-    /// Counts as below `height` what is.
+    /// Raises the level to `height` and counts all cells below it as submerged.
     pub fn rise(&mut self, height: i32) {
         if height > self.at {
             self.cells = self.cells.saturating_add(self.level_cells);
@@ -80,13 +83,14 @@ impl Rising {
         }
     }
 
-    /// What it holds up to `at`.
+    /// Returns the storage volume up to `at`, in height units × cells.
     pub fn volume(&self) -> u128 {
         let full = i128::from(self.at).saturating_mul(i128::from(self.cells));
         u128::try_from(full.saturating_sub(self.sum)).unwrap_or_default()
     }
 
-    /// Full to `level`, in a lake: all but what it spills into.
+    /// Returns the depression filled to `level`, in a lake, with every field except those of its spill point and
+    /// parent.
     fn full(mut self, level: i32, lake: u32, cell: impl Fn(u64) -> Cell) -> NestedDepression {
         self.rise(level);
         NestedDepression {
@@ -104,7 +108,8 @@ impl Rising {
         }
     }
 
-    /// As a whole lake, of this level, that spills over a sill, and on to another lake.
+    /// Returns the depression as a whole lake of the given level, which spills over the sill `out.0` and on to the
+    /// lake `out.1`.
     pub fn whole(self, lake: u32, level: i32, out: Option<(u64, u32)>, cols: u64) -> NestedDepression {
         let place = |index| place(index, cols);
         let (spill, into_lake) = (out.map(|out| place(out.0)), out.map_or(0, |out| out.1));
@@ -112,30 +117,30 @@ impl Rising {
     }
 }
 
-/// Row and column of a cell.
+/// Returns the row and column of a cell.
 fn place(index: u64, cols: u64) -> Cell {
     Cell::new((index / cols) as usize, (index % cols) as usize)
 }
 
-/// Where in the map, of so many columns, the water meets.
+/// A cell at which the rising water joins depressions.
 #[derive(Debug, Clone, Copy)]
 pub struct Meeting {
-    /// Index of the cell.
+    /// The index of the cell.
     pub cell: u64,
-    /// Height of the cell, in units of height.
+    /// The elevation of the cell in height units.
     pub height: i32,
-    /// Number of the lake over the cell; 0 on dry land.
+    /// The number of the lake over the cell; 0 on dry land.
     pub lake: u32,
-    /// Columns of the map.
+    /// The number of columns of the map.
     pub cols: u64,
 }
 
-/// Water reaches a cell and joins what is beside it. The hollows that end there are told in the order of their depths; what they become is
-/// given back.
+/// Adds a cell to the adjacent depressions and joins them. The depressions that end there are passed to `told`, the
+/// one with the lowest floor first. Returns the depression that they become.
 pub fn meet(at: Meeting, rising: &mut [Rising], mut told: impl FnMut(NestedDepression)) -> Rising {
     let Meeting { cell, height, lake, cols } = at;
     rising.sort_unstable_by_key(|one| (one.floor, one.pit));
-    // Flat ground of this height is no hollow.
+    // Depressions whose floor is at this elevation are flat ground.
     let count = rising.partition_point(|one| one.floor < height);
     let several = count > 1;
     for (k, one) in rising[..count].iter().enumerate().filter(|_| several) {
@@ -158,15 +163,15 @@ pub fn meet(at: Meeting, rising: &mut [Rising], mut told: impl FnMut(NestedDepre
     whole
 }
 
-/// No hollow yet.
+/// The value of a cell that is not part of any depression yet.
 const NONE: u32 = u32::MAX;
 
-/// The depressions of a land that is filled: by lakes in their order, those of each in the order in which they spill, so that each stands
-/// before the one that it becomes part of and a lake as a whole last. `filled` is the land's surface with its hollows filled to their
-/// sills, `directions` are those of that surface.
+/// Returns the depressions of a filled terrain, ordered by lake and, within a lake, by the order in which they spill,
+/// so that each precedes its parent and the lake as a whole comes last. `filled` is the surface with its depressions
+/// filled to their sills; `directions` are the flow directions on that surface.
 ///
 /// # Errors
-/// When a field is not of the land's size, or as [`Land::check`].
+/// If the size of a field differs from the terrain's; also those of [`Land::check`].
 pub fn nested_depressions(
     land: &Land<'_>,
     filled: &Field<Height>,
@@ -185,6 +190,8 @@ pub fn nested_depressions(
     let lakes = lake_numbers(land, is_wet, around);
     let outs = outs(directions, filled, &lakes);
 
+    // Visit the cells of lakes by elevation. A union-find forest, `up`, maps each depression to the one that it has
+    // become.
     let mut order: Vec<(i32, u32)> =
         (0..ground.len()).filter(|k| lakes[*k] != 0).map(|k| (ground[k].0, k as u32)).collect();
     order.par_sort_unstable();
@@ -218,12 +225,13 @@ pub fn nested_depressions(
         let lake = lakes[pit];
         rows.push(hollow.whole(lake, filled[pit].0, outs[lake as usize - 1], cols as u64));
     }
-    // Of each lake all stand in their order already, and none spills as late as the lake as a whole.
+    // The sort is stable: within a lake the order of spilling is kept, and no depression spills as late as the whole
+    // lake.
     rows.par_sort_by_key(|row| (row.lake, row.level, row.spill, row.floor, row.pit));
     Ok(rows)
 }
 
-/// The root of a tree; paths are halved on the way.
+/// Returns the root of a tree in a union-find forest, halving the path on the way.
 pub fn top(up: &mut [u32], from: u32) -> u32 {
     let mut at = from;
     while up[at as usize] != at {
@@ -233,7 +241,7 @@ pub fn top(up: &mut [u32], from: u32) -> u32 {
     at
 }
 
-/// Numbers lakes by their first cells.
+/// Numbers the lakes by their first cells, row by row.
 fn lake_numbers<I: Iterator<Item = usize>>(
     land: &Land<'_>,
     is_wet: impl Fn(usize) -> bool,
@@ -260,9 +268,11 @@ fn lake_numbers<I: Iterator<Item = usize>>(
     lakes
 }
 
-/// For each lake the sill, of several the first row by row, and the lake to which water comes from there, 0 where it leaves.
+/// Returns, for each lake, the sill (of several, the first one row by row) and the lake that water from there reaches
+/// next, 0 if it leaves the terrain.
 ///
-/// A sill is the last cell of the lake's level on a way out of it: from there on all lies lower, so that no chain of lakes returns.
+/// A sill is the last cell at the lake's level on a flow path out of it. Everything downstream is lower, so that no
+/// chain of lakes can be circular.
 fn outs(directions: &Directions, filled: &Field<Height>, lakes: &Field<u32>) -> Vec<Option<(u64, u32)>> {
     let mut ends = Field::generate(lakes.size(), |i, j| (i * lakes.cols() + j) as u32);
     let mut to_sills = directions.clone();

@@ -6,7 +6,7 @@ use crate::pictures::png_file::write_png;
 use crate::products::slope::{gradient, normal};
 use thalweg_core::{Field, Terrain};
 
-/// Bits of a channel.
+/// The bit depth of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Depth {
     /// 8 bits.
@@ -16,7 +16,7 @@ pub enum Depth {
     Sixteen,
 }
 
-/// Which way green points in a normal map.
+/// The direction of the green channel in a normal map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Green {
     /// Green is north, up in the picture (OpenGL, glTF, Blender, Unity, Godot).
@@ -26,16 +26,17 @@ pub enum Green {
     Down,
 }
 
-/// Unit normals by cell.
+/// The unit normal of each cell.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NormalMap {
-    /// East, north, up: a vector of length 1 to each cell of the terrain.
+    /// (East, north, up) for each cell of the terrain: a vector of length 1.
     pub normals: Field<[f32; 3]>,
 }
 
 impl NormalMap {
-    /// The terrain's normals, heights times `scale` (1 keeps them); cells without data point up.
+    /// Computes the terrain's normals with elevations multiplied by `scale` (1 for none); cells without data point
+    /// up.
     pub fn of(terrain: &Terrain, scale: f64) -> Self {
         let cell = |i: usize, j: usize| {
             let hole = terrain.is_nodata(i, j);
@@ -45,10 +46,11 @@ impl NormalMap {
         Self { normals: Field::generate(terrain.ground.size(), cell) }
     }
 
-    /// Writes an RGB PNG of a pixel a cell, rows from the north: −1 to 1 becomes 0 to the greatest code, up is (½, ½, 1).
+    /// Writes an RGB PNG of one pixel per cell, rows from the north. −1 to 1 is mapped to 0 to the largest code;
+    /// straight up is (½, ½, 1).
     ///
     /// # Errors
-    /// When the writer fails.
+    /// If the writer fails.
     pub fn encode(&self, writer: impl Write, depth: Depth, green: Green) -> io::Result<()> {
         let flip = if green == Green::Down { -1.0 } else { 1.0 };
         let values = self.normals.as_slice().iter().flat_map(|[x, y, z]| [*x, flip * y, *z]);
@@ -57,20 +59,21 @@ impl NormalMap {
     }
 }
 
-/// Heights as grey, for renderers that want a bump or displacement map.
+/// Elevations as grey values, for renderers that expect a bump or displacement map.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BumpMap {
-    /// By cell, 0 at the lowest ground, 1 at the highest; 0 where there is no data or all is level.
+    /// The grey value of each cell, 0 at the lowest elevation, 1 at the highest; 0 where there is no data or
+    /// everything is level.
     pub grey: Field<f64>,
-    /// Elevation of black, in metres; 0 of a terrain without data.
+    /// The elevation of black in metres; 0 for a terrain without data.
     pub low: f64,
-    /// Elevation of white, in metres; 0 of a terrain without data.
+    /// The elevation of white in metres; 0 for a terrain without data.
     pub high: f64,
 }
 
 impl BumpMap {
-    /// The terrain's heights.
+    /// Computes the bump map of a terrain.
     pub fn of(terrain: &Terrain) -> Self {
         let [low, high] = terrain.range().map_or([0.0; 2], |range| range.map(|h| h.metres()));
         let cell = |i: usize, j: usize| {
@@ -80,16 +83,16 @@ impl BumpMap {
         Self { grey: Field::generate(terrain.ground.size(), cell), low, high }
     }
 
-    /// Writes a grey PNG of a pixel a cell, rows from the north: 0 to 1 becomes 0 to the greatest code.
+    /// Writes a greyscale PNG of one pixel per cell, rows from the north. 0 to 1 is mapped to 0 to the largest code.
     ///
     /// # Errors
-    /// When the writer fails.
+    /// If the writer fails.
     pub fn encode(&self, writer: impl Write, depth: Depth) -> io::Result<()> {
         encode(writer, self.grey.size(), png::ColorType::Grayscale, depth, self.grey.as_slice())
     }
 }
 
-/// Samples in 0..1 to a PNG of either depth.
+/// Encodes samples in 0..1 as a PNG of either bit depth.
 fn encode(writer: impl Write, size: [usize; 2], colour: png::ColorType, depth: Depth, units: &[f64]) -> io::Result<()> {
     match depth {
         Depth::Eight => {
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
     use thalweg_core::{Grid, Height};
 
-    /// Rising 0.75 per metre eastward or northward.
+    /// A plane that rises 0.75 per metre eastward or northward.
     fn plane(eastward: bool) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([8, 8], 4.0).unwrap());
         for i in 0..8 {
@@ -139,7 +142,7 @@ mod tests {
             NormalMap::of(&plane(eastward), 1.0).encode(&mut bytes, Depth::Eight, green).unwrap();
             let (info, pixels) = decode(bytes);
             assert_eq!((info.width, info.height), (8, 8));
-            // 0.9 · 255 = 229.5, whose rounding the last bit of f32 decides.
+            // 0.9 · 255 = 229.5, whose rounding depends on the last bit of the f32.
             assert!(
                 pixels.chunks(3).all(|p| p[..2] == want[..2] && want[2] - p[2] <= 1),
                 "{:?} for {want:?}",

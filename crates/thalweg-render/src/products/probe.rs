@@ -1,35 +1,35 @@
-//! [`probe`]: what is known of one cell, in numbers.
+//! [`probe`]: the values of all layers at one cell.
 
 use crate::products::slope::gradient;
 use thalweg_core::terrain::{Cells, LOOSE};
 use thalweg_core::{Cell, Terrain};
 
-/// A number that was read.
+/// A value at a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// Of what: `loose`, or a layer's name.
+    /// The name of the value: `loose`, or a layer's name.
     pub name: String,
-    /// Its unit; empty where it has none.
+    /// The unit; empty if it has none.
     pub unit: String,
-    /// Its value there, in `unit`.
+    /// The value in `unit`.
     pub value: f32,
 }
 
-/// The slope of the ground at a cell (row, column), 0° to 90°, as [`gradient`] has it.
+/// Returns the slope of the surface at a cell (row, column), 0° to 90°, computed with [`gradient`].
 ///
 /// # Panics
-/// When the cell lies outside the terrain.
+/// If the cell is outside the terrain.
 pub fn slope(terrain: &Terrain, cell: impl Into<Cell>) -> f64 {
     let Cell { row: i, col: j } = cell.into();
     let [east, north] = gradient(terrain, i, j);
     libm::atan(libm::hypot(east, north)).to_degrees()
 }
 
-/// What the terrain's layers hold at a cell (row, column): loose ground first, then the layers by name; without those that
-/// have no number there.
+/// Returns the values of the terrain's layers at a cell (row, column): the sediment thickness first, then the layers
+/// by name. Values that are not finite are omitted.
 ///
 /// # Panics
-/// When the cell lies outside the terrain.
+/// If the cell is outside the terrain.
 pub fn probe(terrain: &Terrain, cell: impl Into<Cell>) -> Vec<Reading> {
     let Cell { row: i, col: j } = cell.into();
     let [rows, cols] = terrain.ground.size();

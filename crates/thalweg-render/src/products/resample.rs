@@ -1,8 +1,9 @@
-//! Other resolutions, and cuts.
+//! Resampling to other resolutions, and cropping.
 //!
-//! Between resolutions a terrain is a set of samples: [`resample`] keeps the first and last sample of each side where they
-//! are (N − 1 intervals, as game engines count). [`reduce`] takes cells as areas instead and keeps the mean: the way to
-//! compare two resolutions. Tables (particles alive and such) are of the cells they were made on and are left behind.
+//! For [`resample`] a terrain is a set of samples: the first and last sample of each side keep their positions (N − 1
+//! intervals, as in game engines). [`reduce`] treats cells as areas instead and keeps the mean, which makes it the
+//! right choice for comparing two resolutions. Tables (such as living particles) refer to the cells that they were
+//! made on and are dropped.
 
 use std::ops::Range;
 
@@ -10,24 +11,26 @@ use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
 use thalweg_core::terrain::{Cells, Layer};
 use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 
-/// The terrain with `size` samples (rows, columns) over the same extent between its corner samples. More samples are interpolated
-/// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.
+/// Resamples the terrain to `size` samples (rows, columns) over the same extent between its corner samples. More
+/// samples are interpolated (elevation bicubic, layers linear), fewer are low-pass filtered; planes remain exact
+/// planes. Integer layers are rounded.
 ///
-/// Where a new sample would be made of any cell without data it takes the nearest cell as it is, without data or with.
+/// A new sample that would be computed from any cell without data copies the nearest cell instead, whether that has
+/// data or not.
 ///
 /// # Errors
-/// When a side is zero, or the shape does not fit: cells are square, so both directions must shrink or grow alike, to
-/// within one interval. As [`Grid::new`] of the new cells.
+/// If a side is zero, or if the shape does not fit: cells are square, so both directions must shrink or grow by the
+/// same factor, to within one interval. Also those of [`Grid::new`] for the new cells.
 pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
     let grid = resampled(&terrain.grid, size)?;
     Grid::new(size, grid.cell)?;
     remake(terrain, grid, Kernel::Smooth, Kernel::Convex)
 }
 
-/// The grid of `size` samples over the extent between another one's corner samples, of a map of any size.
+/// Returns the grid of `size` samples over the extent between another grid's corner samples, for a map of any size.
 ///
 /// # Errors
-/// As [`resample`], but cells as [`Grid::of_windows`] allows them.
+/// Those of [`resample`], except that cells may be as small or large as [`Grid::of_windows`] allows.
 pub fn resampled(old: &Grid, size: Size) -> Result<Grid> {
     let long = usize::from(old.cols() >= old.rows());
     if size.contains(&0) {
@@ -40,7 +43,8 @@ pub fn resampled(old: &Grid, size: Size) -> Result<Grid> {
         fitting[1 - long] = fits as usize + 1;
         return Err(Error::value("size", shown(size), format!("{}, so that cells stay square", shown(fitting))));
     }
-    // Old cells per new one, southward and eastward; where a direction has no interval, that of the whole.
+    // Old cells per new one, southward and eastward; along a direction without intervals, the ratio of the numbers of
+    // cells.
     let step = [0, 1].map(|k| match (old.size[k], size[k]) {
         (n, m) if m > 1 && n > 1 => (n - 1) as f64 / (m - 1) as f64,
         (n, m) => n as f64 / m as f64,
@@ -51,7 +55,7 @@ pub fn resampled(old: &Grid, size: Size) -> Result<Grid> {
     Ok(grid)
 }
 
-/// [`resample`] of the ground, some rows at a time: for maps larger than memory.
+/// [`resample`] for elevations, some rows at a time: for maps larger than memory.
 #[derive(Debug, Clone)]
 pub struct Resampling {
     grid: Grid,
@@ -60,25 +64,25 @@ pub struct Resampling {
 }
 
 impl Resampling {
-    /// From a grid to so many rows and columns.
+    /// Prepares the resampling of a grid to `size` rows and columns.
     ///
     /// # Errors
-    /// As [`resampled`].
+    /// Those of [`resampled`].
     pub fn new(old: &Grid, size: Size) -> Result<Self> {
         let grid = resampled(old, size)?;
         let [rows, cols] = [0, 1].map(|k| Axis::new(old.size[k], size[k], Kernel::Smooth));
         Ok(Self { grid, rows, cols })
     }
 
-    /// Where the new samples lie.
+    /// Returns the grid of the new samples.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// The old rows of which new ones are made; `0..0` for no rows.
+    /// Returns the old rows that are needed to compute `rows` of the new grid; `0..0` for an empty range.
     ///
     /// # Panics
-    /// When the rows reach beyond the new grid.
+    /// If the rows extend beyond the new grid.
     pub fn needs(&self, rows: Range<usize>) -> Range<usize> {
         let weights = self.rows.weights[rows.clone()].iter().flatten().map(|weight| weight.0);
         let all = weights.chain(self.rows.nearest[rows].iter().copied());
@@ -88,14 +92,15 @@ impl Resampling {
         ends.map_or(0..0, |[first, last]| first..last + 1)
     }
 
-    /// New rows, of all columns, out of the old ones that they [need](Self::needs): `ground` holds those rows, all columns of them, and
-    /// `nodata` marks their cells without data. Gives the ground, and which cells have no data.
+    /// Computes new rows, with all columns, from the old ones that they [need](Self::needs): `ground` contains those
+    /// rows with all their columns, and `nodata` marks their cells without data. Returns the elevations, and the mask
+    /// of cells without data.
     ///
     /// # Errors
-    /// Other rows than those that are needed; a mask of another size than `ground`.
+    /// If `ground` does not have the number of rows needed, or if the size of the mask differs from that of `ground`.
     ///
     /// # Panics
-    /// As [`Resampling::needs`].
+    /// Those of [`Resampling::needs`].
     pub fn rows(
         &self,
         rows: Range<usize>,
@@ -125,12 +130,12 @@ impl Resampling {
     }
 }
 
-/// The terrain with `size` cells, each the mean of the area that it covers of the old ones: the mean of the whole is kept.
-/// The rule for cells without data is that of [`resample`].
+/// Reduces the terrain to `size` cells, each the mean of the area that it covers in the old ones; the mean of the
+/// whole is kept. Cells without data are handled as in [`resample`].
 ///
 /// # Errors
-/// When a side is zero or larger than it was, or the shape does not fit to within one cell: cells are square. As [`Grid::new`] of the
-/// new cells.
+/// If a side is zero or larger than before, or if the shape does not fit to within one cell, because cells are
+/// square. Also those of [`Grid::new`] for the new cells.
 pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
     let old = &terrain.grid;
     check_reduction(old.size, size)?;
@@ -147,21 +152,21 @@ pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
     remake(terrain, grid, Kernel::Area, Kernel::Area)
 }
 
-/// The field with `size` cells, each the mean of the area that it covers of the old ones.
+/// Reduces a field to `size` cells, each the mean of the area that it covers in the old ones.
 ///
 /// # Errors
-/// When a side is zero or larger than it was.
+/// If a side is zero or larger than before.
 pub fn reduce_field(field: &Field<f32>, size: Size) -> Result<Field<f32>> {
     check_reduction(field.size(), size)?;
     let [rows, cols] = [0, 1].map(|k| Axis::new(field.size()[k], size[k], Kernel::Area));
     Ok(filter(field.size(), |i, j| f64::from(field[(i, j)]), &rows, &cols).map(|x| *x as f32))
 }
 
-/// The cells of `window` as a world of their own: its first cell is the new world's, coordinates on Earth stay, and so do
-/// things (tables with positions) that lie in it.
+/// Returns the cells of `window` as a world of their own: its first cell becomes the new world's first. Geographic
+/// coordinates stay the same, and table rows with positions are kept if they are inside.
 ///
 /// # Errors
-/// When the window is empty or reaches beyond the terrain.
+/// If the window is empty or extends beyond the terrain.
 pub fn crop(terrain: &Terrain, window: CellRect) -> Result<Terrain> {
     let grid = cropped_grid(&terrain.grid, window)?;
     let mut part = terrain.window(window);
@@ -173,10 +178,10 @@ pub fn crop(terrain: &Terrain, window: CellRect) -> Result<Terrain> {
     Ok(part)
 }
 
-/// The grid of [`crop`], of a map of any size.
+/// Returns the grid of [`crop`], for a map of any size.
 ///
 /// # Errors
-/// As [`crop`].
+/// Those of [`crop`].
 pub fn cropped_grid(old: &Grid, window: CellRect) -> Result<Grid> {
     let inside = |k: usize| window.start[k].checked_add(window.size()[k]).is_some_and(|end| end <= old.size[k]);
     if window.size().contains(&0) || !inside(0) || !inside(1) {
@@ -187,7 +192,7 @@ pub fn cropped_grid(old: &Grid, window: CellRect) -> Result<Grid> {
     Ok(Grid { georeference, origin: Cell::new(0, 0), world: window.size(), ..old.window(window) })
 }
 
-/// Rows × columns, as said in messages.
+/// Returns rows × columns as text for messages.
 fn shown(size: Size) -> String {
     format!("{} × {} cells (rows × columns)", size[0], size[1])
 }
@@ -199,11 +204,11 @@ fn check_reduction(old: Size, size: Size) -> Result<()> {
     Ok(())
 }
 
-/// The georeference of a grid whose first pixel's corner lies `start` pixels (south, east) within `old`'s window, its
-/// pixels `step` of the old ones.
+/// Returns the georeference of a grid whose first pixel's corner is `start` pixels (south, east) from that of `old`'s
+/// window, with pixels `step` times as large as the old ones.
 fn moved(old: &Grid, start: [f64; 2], step: [f64; 2]) -> Option<Georeference> {
     let mut reference = old.georeference.clone()?;
-    // The transform is of the world's corner, not of the window's.
+    // The transform refers to the world's corner, not to the window's.
     let [i, j] = [0, 1].map(|k| old.origin[k] as f64 + start[k]);
     reference.transform = reference.transform.map(|[x, x_j, x_i, y, y_j, y_i]| {
         [x + j * x_j + i * x_i, x_j * step[1], x_i * step[0], y + j * y_j + i * y_i, y_j * step[1], y_i * step[0]]
@@ -211,13 +216,15 @@ fn moved(old: &Grid, start: [f64; 2], step: [f64; 2]) -> Option<Georeference> {
     Some(reference)
 }
 
-/// The georeference of `size` cells of `step` old ones, about the same middle. Where the shorter side does not come to whole
-/// cells it is off by under half a cell at its ends: cells that are not square no reader takes.
+/// Returns the georeference of `size` cells of `step` old ones, with the same centre. If the shorter side is not a
+/// whole number of cells, its ends are off by less than half a cell, because no reader accepts cells that are not
+/// square.
 fn centred(old: &Grid, size: Size, step: f64) -> Option<Georeference> {
     moved(old, [0, 1].map(|k| 0.5 * (old.size[k] as f64 - size[k] as f64 * step)), [step; 2])
 }
 
-/// Filters values; where a new one would be made of any cell without data it is the nearest as it is.
+/// Filters values. A new value that would be computed from any cell without data copies the nearest old value
+/// instead.
 fn remade(
     size: Size,
     nodata: Option<&Field<bool>>,
@@ -231,7 +238,7 @@ fn remade(
     Field::generate(out.size(), |i, j| if lame[(i, j)] { value(rows.nearest[i], cols.nearest[j]) } else { out[(i, j)] })
 }
 
-/// Filters ground, loose part, mask and layers to `grid`.
+/// Filters elevation, sediment, mask and layers to `grid`.
 fn remake(terrain: &Terrain, grid: Grid, ground: Kernel, layers: Kernel) -> Result<Terrain> {
     let axes = |kernel| [0, 1].map(|k| Axis::new(terrain.grid.size[k], grid.size[k], kernel));
     let (smooth, convex) = (axes(ground), axes(layers));
@@ -285,7 +292,7 @@ mod tests {
         terrain
     }
 
-    /// Eastings and northings of a cell's centre.
+    /// Returns easting and northing of a cell's centre.
     fn place(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
         let t = terrain.grid.georeference.as_ref().unwrap().transform.unwrap();
         let (y, x) = (i as f64 + 0.5, j as f64 + 0.5);
@@ -301,7 +308,7 @@ mod tests {
             for i in 0..size[0] {
                 for j in 0..size[1] {
                     let want = 100.0 + 3.0 * i as f64 * step[0] - 1.25 * j as f64 * step[1];
-                    // Rounded once to units of 1/65 536 m from f64.
+                    // Rounded once from f64 to units of 1/65 536 m.
                     let error = (new.ground[(i, j)].metres() - want).abs();
                     assert!(error <= 0.51 / 65_536.0, "{size:?} at {i}, {j}: {error}");
                 }
@@ -317,7 +324,8 @@ mod tests {
 
     #[test]
     fn low_pass_takes_what_the_new_grid_cannot_hold() {
-        // Stripes a cell wide average out at a quarter of the resolution; picking samples would keep one colour.
+        // Stripes one cell wide average out at a quarter of the resolution; picking samples would keep one of the two
+        // values.
         let mut terrain = plane(65, 65);
         terrain.ground = Field::generate([65, 65], |_, j| Height::saturating(if j % 2 == 0 { 0.0 } else { 100.0 }));
         let small = resample(&terrain, [17, 17]).unwrap();
@@ -337,7 +345,7 @@ mod tests {
         let field = terrain.metres();
         for size in [[15, 21], [10, 14], [7, 10], [1, 1], [30, 42]] {
             let small = reduce_field(&field, size).unwrap();
-            // Each of the cells is rounded to f32: 3e-5 m at 500 m.
+            // Each cell is rounded to f32: 3e-5 m at 500 m.
             assert!((mean(&small) - mean(&field)).abs() < 1e-4, "{size:?}");
             let new = reduce(&terrain, size).unwrap();
             assert!((mean(&new.metres()) - mean(&field)).abs() < 1e-4);

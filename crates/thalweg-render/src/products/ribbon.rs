@@ -1,21 +1,21 @@
-//! Water of rivers and lakes as triangles, in metres.
+//! River and lake surfaces as triangles, in metres.
 
 use crate::products::mesh::{Mesh, Up};
 use thalweg_core::Cell;
 use thalweg_rivers::network::Network;
 use thalweg_rivers::{Carved, ribbon as edge};
 
-/// Where a river's water ends on either side of a point of its line.
+/// The two edges of a river's water surface at a point of its centre line.
 pub(super) struct Bank {
-    /// Left and right as it flows: row and column in cells.
+    /// The left and right edge, facing downstream: row and column in cells.
     pub sides: [Cell<f64>; 2],
-    /// Its level in the mesh's metres.
+    /// The water level in the mesh's metres.
     pub level: f64,
-    /// Metres downstream.
+    /// The distance downstream in metres.
     pub along: f64,
 }
 
-/// Adds a river's water to a mesh: u goes from its left side to its right, v in metres downstream.
+/// Adds a river's water surface to a mesh: u runs from its left edge to its right, v in metres downstream.
 pub(super) fn ribbon(mesh: &mut Mesh, banks: &[Bank], [rows, cols]: [usize; 2], cell: f64) {
     let first = mesh.positions.len() as u32;
     for bank in banks {
@@ -27,7 +27,7 @@ pub(super) fn ribbon(mesh: &mut Mesh, banks: &[Bank], [rows, cols]: [usize; 2], 
             let [south, east] = [(side[0] - rows as f64 / 2.0) * cell, (side[1] - cols as f64 / 2.0) * cell];
             mesh.positions.push(mesh.oriented([east, -south, bank.level]));
             mesh.normals.push(mesh.oriented([0.0, 0.0, 1.0]));
-            // v grows downstream, as a picture's rows do downward: the bitangent is upstream.
+            // v increases downstream, as a picture's rows do downward, so the bitangent points upstream.
             mesh.tangents.push([x, y, z, -1.0]);
             mesh.uvs.push([u, bank.along as f32]);
         }
@@ -38,10 +38,11 @@ pub(super) fn ribbon(mesh: &mut Mesh, banks: &[Bank], [rows, cols]: [usize; 2], 
     }
 }
 
-/// The surfaces of rivers (ribbons as wide as they are, where the cells beside hold their water) and lakes (their cells) in metres, y up,
-/// to lie on the terrain's mesh ([`Mesh::of`]). Texture coordinates are u across a river, 0 left to 1 right, and v in metres downstream;
-/// a lake's are u eastward and v southward, 0 to 1 in each cell. `None` where there is no water, or more than 32-bit numbers of vertices
-/// reach.
+/// Returns the surfaces of rivers (ribbons of their full width, where adjacent cells contain their water) and lakes
+/// (their cells) in metres, y up, to be placed on the terrain's mesh ([`Mesh::of`]). Texture coordinates of a river
+/// are u across, 0 left to 1 right, and v in metres downstream; those of a lake are u eastward and v southward, 0 to
+/// 1 in each cell. Returns `None` if there is no water, or if there are more vertices than 32-bit indices can
+/// address.
 pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
     let mut mesh = Mesh::empty(Up::Y);
     let [rows, cols] = network.size;
@@ -65,7 +66,7 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
         let level = network.lakes[*lake as usize - 1].level.metres();
         let first = mesh.positions.len() as u32;
         for [di, dj] in [[0, 0], [1, 0], [0, 1], [1, 1]] {
-            // At the shore a sheet ends a little inside the lake: beyond is ground that is higher.
+            // At the shore the surface ends slightly inside the lake, because the ground beyond is higher.
             let (mut inward, mut whole) = ([0.0f64; 2], true);
             for (r, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 let cell = ((k / cols + di + r).checked_sub(1), (k % cols + dj + c).checked_sub(1));
@@ -80,7 +81,7 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
                 }
             }
             if inward == [0.0; 2] && !whole {
-                // Cells that touch in a corner alone.
+                // Cells that touch only at a corner.
                 inward = [di, dj].map(|d| 1.0 - 2.0 * d as f64);
             }
             let [y, x] = inward.map(|side| if side == 0.0 { 0.0 } else { side.signum() * edge::MARGIN });

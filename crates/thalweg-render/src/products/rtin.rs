@@ -1,37 +1,39 @@
-//! Fewer triangles for a grid of heights: no point of the surface moves up or down by more than is allowed.
+//! Simplification of the triangle mesh of an elevation grid within a given vertical error.
 //!
-//! Right-triangulated irregular networks (Evans, Kirkpatrick & Townsend 2001, "Right-triangulated irregular networks", Algorithmica
-//! 30, 264–286, doi:10.1007/s00453-001-0006-x): a right triangle is halved from its right angle to the middle of its longest side, and the triangle
-//! beyond that side with it, so that no crack opens. Where we differ: the error of a triangle is measured at all points under it, not
-//! at the middle of its side alone, so that the bound holds; and the surface that it is measured against is that of the finest triangles,
-//! whose diagonals all run from south-west to north-east.
+//! The method is that of right-triangulated irregular networks (Evans, Kirkpatrick & Townsend 2001,
+//! "Right-triangulated irregular networks", Algorithmica 30, 264–286, doi:10.1007/s00453-001-0006-x): a right
+//! triangle is halved from its right angle to the midpoint of its longest side, together with the triangle on the
+//! other side of that side, so that no crack opens. Two things differ here: the error of a triangle is measured at
+//! all points under it instead of only at the midpoint of its side, so that the bound holds; and it is measured
+//! against the surface of the finest triangles, whose diagonals all run from south-west to north-east.
 
 use thalweg_core::{Cell, Size};
 
-/// A grid of points: what is to be drawn of it.
+/// The elevation grid to triangulate.
 pub(super) struct HeightNet<'a> {
-    /// Rows and columns of points, two or more of each.
+    /// The numbers of rows and columns of points, at least two of each.
     pub size: Size,
-    /// Metres at a point.
+    /// The elevation of a point in metres.
     pub height: &'a dyn Fn(usize, usize) -> f64,
-    /// Whether there is ground between four points, by the north-western one of them.
+    /// Returns true if there is a surface between four points, given the row and column of the north-western one.
     pub solid: &'a dyn Fn(usize, usize) -> bool,
 }
 
-/// What becomes of the points along the four sides of the grid.
+/// The treatment of the points along the four sides of the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rim {
-    /// All stay: what lies beside it, however coarse, has the same ones.
+    /// All are kept, so that an adjacent grid has the same points, however coarse it is.
     Kept,
-    /// As few stay as within.
+    /// They are simplified like the interior.
     Free,
 }
 
-/// A triangle's three points, each by its row and column in the grid.
+/// The three points of a triangle, each by its row and column in the grid.
 pub(super) type Corners = [Cell; 3];
 
-/// Triangles over the grid, counter-clockwise seen from above (rows run southward). No point of theirs is farther than `error` metres above or
-/// below the surface of [`finest`]; neighbours share whole sides.
+/// Returns simplified triangles over the grid, counter-clockwise seen from above (rows run southward). No point of
+/// them is more than `error` metres above or below the surface of [`finest`]; neighbouring triangles share whole
+/// sides.
 pub(super) fn coarsened(net: &HeightNet<'_>, error: f64, rim: Rim) -> Vec<Corners> {
     let [rows, cols] = net.size.map(|n| n - 1);
     let side = rows.min(cols).next_power_of_two();
@@ -47,20 +49,21 @@ pub(super) fn coarsened(net: &HeightNet<'_>, error: f64, rim: Rim) -> Vec<Corner
     work.triangles(squares)
 }
 
-/// All triangles of the grid: two between four points.
+/// Returns all triangles of the grid: two between each four points.
 pub(super) fn finest(net: &HeightNet<'_>) -> Vec<Corners> {
     let [rows, cols] = net.size.map(|n| n - 1);
     let solid = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|(i, j)| (net.solid)(*i, *j));
     solid.flat_map(|(i, j)| two(i, j)).collect()
 }
 
-/// The two triangles between four points.
+/// Returns the two triangles between four points.
 fn two(i: usize, j: usize) -> [Corners; 2] {
     let [nw, ne, sw, se] = [[i, j], [i, j + 1], [i + 1, j], [i + 1, j + 1]].map(Cell::from);
     [[nw, sw, ne], [ne, sw, se]]
 }
 
-/// Which triangle of a square: half of it, by the corner with the right angle, or a quarter, by the side that is its longest.
+/// The position of a triangle in its square: a half, named after the corner with the right angle, or a quarter, named
+/// after the side that is its longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     NorthWest,
@@ -75,10 +78,10 @@ enum Cut {
 
 use Cut::{East, North, NorthEast, NorthWest, South, SouthEast, SouthWest, West};
 
-/// A triangle: the north-western corner of its square, the square's side, and which one it is.
+/// A triangle: the north-western corner of its square, the square's side, and its position in the square.
 type Triangle = (Cell, usize, Cut);
 
-/// The halves of a square whose diagonal touches the middle of the square that it is a quarter of.
+/// Returns the halves of a square. Their diagonal touches the middle of the square of which this square is a quarter.
 fn halves(start: Cell, side: usize) -> [Cut; 2] {
     if (start.row / side + start.col / side).is_multiple_of(2) {
         [NorthEast, SouthWest]
@@ -91,11 +94,11 @@ struct Halving<'a> {
     net: &'a HeightNet<'a>,
     error: f64,
     quads: Size,
-    /// Side of the squares that the grid is covered by.
+    /// The side of the squares that cover the grid, a power of two.
     side: usize,
-    /// Points to a row of `keep`.
+    /// The number of points per row of `keep`.
     wide: usize,
-    /// Points at which triangles are halved.
+    /// True for the points at which triangles are halved.
     keep: Vec<bool>,
 }
 
@@ -108,7 +111,8 @@ impl Halving<'_> {
         i < self.quads[0] && j < self.quads[1] && (self.net.solid)(i, j)
     }
 
-    /// Finds the points at which triangles are halved, from the finest triangles to the coarsest: where a half is halved its whole is.
+    /// Determines the points at which triangles are halved, from the finest triangles to the coarsest. A triangle is
+    /// halved if one of its halves is halved or if its error is too large.
     fn choose(&mut self) {
         let mut side = 2;
         while side <= self.side {
@@ -139,8 +143,8 @@ impl Halving<'_> {
         }
     }
 
-    /// Whether a triangle lies partly over a hole, or is too far from some point of the surface. Both are linear between points and
-    /// the middles of quads.
+    /// Returns true if a triangle is partly over a hole, or if it is too far from some point of the surface. It is
+    /// enough to check points and the centres of quads, because both surfaces are linear between them.
     fn is_bad(&self, triangle: Triangle) -> bool {
         let (Cell { row: i, col: j }, side, cut) = triangle;
         let (mut solid, mut hole) = (false, false);
@@ -159,6 +163,7 @@ impl Halving<'_> {
         if hole {
             return false;
         }
+        // The plane through the triangle's corners, as its slopes southward and eastward.
         let [a, b, c] = corners(triangle);
         let at = |point: Cell| (self.net.height)(point.row, point.col);
         let down = [b, c].map(|p| p.row as f64 - a.row as f64);
@@ -191,7 +196,7 @@ impl Halving<'_> {
 
     fn triangles(&self, squares: Size) -> Vec<Corners> {
         let mut found = Vec::new();
-        // Triangles still to be looked at, the next one last.
+        // A stack of triangles that remain to be visited.
         let mut open: Vec<Triangle> = Vec::new();
         for i in (0..squares[0]).map(|k| k * self.side) {
             for j in (0..squares[1]).map(|k| k * self.side) {
@@ -215,13 +220,13 @@ impl Halving<'_> {
         found
     }
 
-    /// Whether a triangle that was not halved has ground: then all of it has.
+    /// Returns true if a triangle that was not halved is over the surface; then all of it is.
     fn covers(&self, (start, side, cut): Triangle) -> bool {
         let row = *rows(cut, side).start();
         between(cut, side, row).next().is_some_and(|col| self.is_solid(start.row + row, start.col + col))
     }
 
-    /// Half of a quad. Where both halves are there they are made as the finest triangles are.
+    /// Returns half of a quad. If both halves exist they are split along the same diagonal as the finest triangles.
     fn smallest(&self, triangle: Triangle) -> Option<Corners> {
         let (Cell { row: i, col: j }, _, cut) = triangle;
         if !self.is_solid(i, j) {
@@ -236,7 +241,7 @@ impl Halving<'_> {
     }
 }
 
-/// The point in the middle of a triangle's longest side.
+/// Returns the midpoint of a triangle's longest side.
 fn split((start, side, cut): Triangle) -> Cell {
     let (Cell { row: i, col: j }, half) = (start, side / 2);
     match cut {
@@ -248,7 +253,7 @@ fn split((start, side, cut): Triangle) -> Cell {
     }
 }
 
-/// The two halves of a triangle.
+/// Returns the two halves of a triangle.
 fn parts((start, side, cut): Triangle) -> [Triangle; 2] {
     let half = side / 2;
     let whole = |cut| (start, side, cut);
@@ -266,7 +271,7 @@ fn parts((start, side, cut): Triangle) -> [Triangle; 2] {
     }
 }
 
-/// A triangle's points, in either turn.
+/// Returns a triangle's points in either orientation.
 fn corners((start, side, cut): Triangle) -> Corners {
     let at = |south: usize, east: usize| Cell::new(start.row + south, start.col + east);
     let [nw, ne, sw, se] = [at(0, 0), at(0, side), at(side, 0), at(side, side)];
@@ -283,14 +288,14 @@ fn corners((start, side, cut): Triangle) -> Corners {
     }
 }
 
-/// Counter-clockwise seen from above.
+/// Returns the triangle counter-clockwise as seen from above.
 fn turned([a, b, c]: Corners) -> Corners {
     let from = |p: Cell| [0, 1].map(|k| p[k] as i64 - a[k] as i64);
     let ([y, x], [v, u]) = (from(b), from(c));
     if y * u - x * v > 0 { [a, b, c] } else { [a, c, b] }
 }
 
-/// Rows of quads that a triangle covers at least a half of, in its square.
+/// Returns the rows of quads within its square of which a triangle covers at least one half of a quad.
 fn rows(cut: Cut, side: usize) -> std::ops::RangeInclusive<usize> {
     match cut {
         North => 0..=side / 2 - 1,
@@ -299,7 +304,7 @@ fn rows(cut: Cut, side: usize) -> std::ops::RangeInclusive<usize> {
     }
 }
 
-/// Columns of those quads in a row.
+/// Returns the columns of those quads in a row.
 fn between(cut: Cut, side: usize, row: usize) -> std::ops::Range<usize> {
     match cut {
         NorthWest => 0..side - row,
@@ -313,7 +318,7 @@ fn between(cut: Cut, side: usize, row: usize) -> std::ops::Range<usize> {
     }
 }
 
-/// Columns of its points in a row of points.
+/// Returns the columns of the triangle's points in a row of points.
 fn points(cut: Cut, side: usize, row: usize) -> std::ops::RangeInclusive<usize> {
     match cut {
         NorthWest => 0..=side - row,
@@ -333,7 +338,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use thalweg_core::base::rng::Key;
 
-    /// The height of triangles at a place; none where there is no triangle.
+    /// The height of the triangles at a position; `None` where there is no triangle.
     fn on(triangles: &[Corners], height: &dyn Fn(usize, usize) -> f64, [y, x]: [f64; 2]) -> Option<f64> {
         triangles.iter().find_map(|corners| {
             let [a, b, c] = corners.map(|Cell { row: i, col: j }| [i as f64, j as f64, height(i, j)]);
@@ -360,7 +365,7 @@ mod tests {
             for error in [0.0, 0.1, 0.4, 1.5] {
                 for rim in [Rim::Kept, Rim::Free] {
                     let triangles = coarsened(&net, error, rim);
-                    // Places on points, sides, in the middles of quads, and between.
+                    // Positions on points, on sides, in the centres of quads, and in between.
                     for y in 0..=4 * (size[0] - 1) {
                         for x in 0..=4 * (size[1] - 1) {
                             let at = [y as f64 / 4.0, x as f64 / 4.0];

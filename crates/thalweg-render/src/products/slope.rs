@@ -1,12 +1,13 @@
-//! The slope of the ground between cell centres, holes left out.
+//! The slope of the terrain surface between cell centres, without cells that have no data.
 
 use thalweg_core::Terrain;
 
-/// Rise per metre eastward and northward at row `i`, column `j`: central differences, one-sided beside a rim or a cell without
-/// data, 0 where there is no neighbour at all. Differences of heights are exact.
+/// Returns the rise per metre eastward and northward at row `i`, column `j`, by central differences. They are
+/// one-sided next to the terrain's edge or a cell without data, and 0 if there is no neighbour at all. Differences of
+/// elevations are exact.
 ///
 /// # Panics
-/// When the cell lies outside the terrain.
+/// If the cell is outside the terrain.
 pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
     let [rows, cols] = terrain.ground.size();
     assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
@@ -22,7 +23,8 @@ pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
     [rise((i, j.wrapping_sub(1)), (i, j + 1)), rise((i + 1, j), (i.wrapping_sub(1), j))]
 }
 
-/// The unit normal (east, north, up) of ground with this gradient (rise per metre east, north) times `scale`.
+/// Returns the unit normal (east, north, up) of a surface with this gradient (rise per metre east, north) times
+/// `scale`.
 pub fn normal(gradient: [f64; 2], scale: f64) -> [f64; 3] {
     let [east, north] = gradient.map(|g| g * scale);
     let length = (east * east + north * north + 1.0).sqrt();

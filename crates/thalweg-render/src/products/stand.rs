@@ -1,7 +1,7 @@
-//! [`Stand`]: trees on a mesh, many nodes that share a few plants' shapes.
+//! [`Stand`]: trees on a mesh as many nodes that share the shapes of a few plants.
 //!
-//! Nodes that share a mesh are plain glTF 2.0, which every viewer opens, but thousands of them are slow to open in some;
-//! `EXT_mesh_gpu_instancing` is one node to a shape, and needs a viewer that knows it.
+//! Nodes that share a mesh are plain glTF 2.0, which every viewer opens, but some viewers open thousands of them
+//! slowly. `EXT_mesh_gpu_instancing` needs only one node per shape, but requires a viewer that supports it.
 
 use serde_json::json;
 
@@ -12,17 +12,17 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Result, Terrain};
 use thalweg_models::process::forest::Tree;
 
-/// Shapes to each kind.
+/// The number of different shapes per kind of tree.
 const SHAPES: u64 = 3;
 
-/// Trees ready to be put into a glTF file with their terrain's Y-up mesh.
+/// Trees that are ready to be put into a glTF file together with the Y-up mesh of their terrain.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stand {
     /// The shapes in use, with their names.
     pub plants: Vec<(String, Plant)>,
     /// The trees.
     pub trees: Vec<StandingTree>,
-    /// Number of trees that were left out because there were more than were wanted.
+    /// The number of trees that were left out because there were more than the requested maximum.
     pub left_out: usize,
 }
 
@@ -30,31 +30,33 @@ pub struct Stand {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct StandingTree {
-    /// Number of its shape in [`Stand::plants`], from 0.
+    /// The index of its shape in [`Stand::plants`], from 0.
     pub plant: usize,
-    /// Its foot, x east, y up and z south in the mesh's metres.
+    /// The position of its foot in the mesh's metres: x east, y up and z south.
     pub foot: [f32; 3],
-    /// Width of its crown in metres, and its height in the mesh's metres, scaled as the ground is.
+    /// The width of its crown in metres, and its height in the mesh's metres, scaled as the terrain is.
     pub size: [f32; 2],
-    /// Sine and cosine of half of its turn about its axis, counter-clockwise seen from above; turn 0 leaves the shape as it is.
+    /// The sine and cosine of half its rotation about its axis, counter-clockwise seen from above; a rotation of 0
+    /// leaves the shape unchanged.
     pub half_turn: [f32; 2],
 }
 
 impl Stand {
-    /// Trees on the mesh that a terrain has with the same options, at most `most`: of more, those are taken whose numbers'
-    /// hashes are least, which thins the forest evenly. Trees beyond the outermost cells' centres, where there is no
-    /// mesh, or over its holes are passed over.
+    /// Places trees on the mesh that a terrain has with the same options, at most `most` of them. If there are more,
+    /// those with the smallest hashes of their numbers are kept, which thins the forest evenly. Trees beyond the
+    /// outermost cells' centres, where there is no mesh, or over holes of the mesh are omitted.
     ///
     /// # Errors
-    /// When `max_height` is refused, as by [`Mesh::of`](crate::products::mesh::Mesh::of).
+    /// If `max_height` is rejected, as by [`Mesh::of`](crate::products::mesh::Mesh::of).
     pub fn of(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize) -> Result<Self> {
         Self::grown(trees, terrain, options, most, SHAPES)
     }
 
-    /// The same with one shape to each kind, as instances want it: their turns and sizes tell trees apart.
+    /// Like [`Stand::of`], with one shape per kind, which suits instancing: only rotation and size distinguish the
+    /// trees.
     ///
     /// # Errors
-    /// As [`Stand::of`].
+    /// Those of [`Stand::of`].
     pub fn alike(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize) -> Result<Self> {
         Self::grown(trees, terrain, options, most, 1)
     }
@@ -91,7 +93,8 @@ impl Stand {
         Ok(stand)
     }
 
-    /// Adds the trees to a glTF document, each as a node, or those of a shape as instances of one node.
+    /// Adds the trees to a glTF document, either each tree as a node or all trees of a shape as instances of one
+    /// node.
     pub(super) fn join(&self, gltf: &mut Gltf, as_nodes: bool) {
         if self.trees.is_empty() {
             return;
@@ -131,7 +134,7 @@ impl Stand {
         gltf.node(group)["children"] = json!(children);
     }
 
-    /// A node of all trees of a shape.
+    /// Adds a node with all the trees of a shape and returns its index.
     fn instances(&self, gltf: &mut Gltf, plant: usize, name: &str, mesh: usize) -> usize {
         let of = self.trees.iter().filter(|tree| tree.plant == plant).map(StandingTree::placed);
         let (places, turns): (Vec<[[f32; 3]; 2]>, Vec<[f32; 4]>) = of.unzip();
@@ -147,14 +150,14 @@ impl Stand {
 }
 
 impl StandingTree {
-    /// glTF's translation and scale, and its rotation.
+    /// Returns glTF's translation and scale, and its rotation.
     fn placed(&self) -> ([[f32; 3]; 2], [f32; 4]) {
         let ([wide, high], [sin, cos]) = (self.size, self.half_turn);
         ([self.foot, [wide, high, wide]], [0.0, sin, 0.0, cos])
     }
 }
 
-/// Where a tree stands on the mesh: on the triangle under it.
+/// Returns the position of a tree's foot on the mesh triangle below it, if there is one.
 fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
     let [rows, cols] = terrain.grid.size;
     let Cell { row: y, col: x } = tree.at().map(|at| at - 0.5);
@@ -168,7 +171,7 @@ fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
         return None;
     }
     let [nw, ne, sw, se] = corners.map(|at| terrain.ground[at].metres());
-    // The diagonal runs from the south-west to the north-east.
+    // The diagonal of a quad runs from the south-west to the north-east.
     let ground = if u + v <= 1.0 {
         nw + u * (ne - nw) + v * (sw - nw)
     } else {
@@ -218,7 +221,7 @@ mod tests {
             assert!(stand.left_out == 0 && stand.trees.len() > 700 && stand.plants.len() == 18);
             for tree in &stand.trees {
                 let [x, y, z] = tree.foot;
-                // Some triangle holds the foot, at its height; the hole has none.
+                // Some triangle contains the foot at its height; the hole contains none.
                 let on = mesh.indices.chunks(3).any(|triangle| {
                     let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[triangle[k] as usize]);
                     let area = (b[0] - a[0]) * (c[2] - a[2]) - (b[2] - a[2]) * (c[0] - a[0]);
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!((some.trees.len(), some.left_out), (300, all.trees.len() - 300));
         let west =
             |stand: &Stand| stand.trees.iter().filter(|t| t.foot[0] < 0.0).count() as f64 / stand.trees.len() as f64;
-        // A share of about a half of 300 has a standard deviation of 0.029; four of those.
+        // A share of about a half of 300 has a standard deviation of 0.029; the limit is four of those.
         assert!((west(&some) - west(&all)).abs() < 0.116);
     }
 }

@@ -1,12 +1,12 @@
-//! How alike two fields are.
+//! Statistics of two fields.
 
 use thalweg_core::{Error, Field, Result};
 
-/// Pearson's correlation of two fields, cell by cell, −1 to 1; pairs with a NaN or infinity are left out. Summed in
-/// row-major order, means first.
+/// Returns Pearson's correlation of two fields, cell by cell, −1 to 1; pairs with a NaN or infinity are left out.
+/// Sums are taken in row-major order, the means first.
 ///
 /// # Errors
-/// When the sizes differ, or either field is constant (or empty) where both are finite.
+/// If the sizes differ, or if either field is constant (or empty) where both are finite.
 pub fn correlation(a: &Field<f32>, b: &Field<f32>) -> Result<f64> {
     if a.size() != b.size() {
         let [rows, cols] = b.size();

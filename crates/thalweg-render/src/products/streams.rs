@@ -1,20 +1,22 @@
-//! Channel reaches with their discharge, width, depth and velocity, and the same by cell.
+//! Channel reaches with their discharge, width, depth and velocity, and the same quantities per cell.
 
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, DISCHARGE, Hydraulics, POOL};
 use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::{FlowGraph, Land, hydraulic};
 
-/// Cells with less than the threshold that a stream may cross: a particle's way and the steepest descent differ by a few.
+/// The largest number of consecutive cells below the threshold that a stream may cross, because a particle's path and
+/// the steepest descent differ by a few cells.
 const GAP: usize = 6;
 
-/// Width (m), depth (m) and velocity (m/s) by cell of streams of this discharge (m³/s), by hydraulic geometry.
+/// Returns the width (m), depth (m) and velocity (m/s) per cell of streams with this discharge (m³/s), by hydraulic
+/// geometry.
 pub fn geometry(discharge: &Field<f32>) -> [Field<f32>; 3] {
     [hydraulic::channel_width, hydraulic::channel_depth, hydraulic::flow_velocity].map(|of| discharge.map(|q| of(*q)))
 }
 
-/// The discharge in m³/s from which on a cell of this terrain shows a stream worth a line, if nobody says it: that above
-/// which one cell in a hundred is, or the least there is if fewer have any; `None` if nothing flows.
+/// Returns the default discharge threshold in m³/s at and above which a cell belongs to a stream: the discharge that
+/// one cell in a hundred exceeds, or the smallest discharge if fewer cells have any. Returns `None` if nothing flows.
 pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
     let mut values: Vec<f32> = discharge.as_slice().iter().copied().filter(|q| q.is_finite() && *q > 0.0).collect();
     let kept = (discharge.len() / 100).min(values.len().checked_sub(1)?);
@@ -24,11 +26,12 @@ pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
 /// Traces the streams of at least `threshold` m³/s along the steepest descent of the terrain with its depressions
 /// filled. Each reach has its [`Hydraulics`]. `pools` are the depths of standing water.
 ///
-/// A reach crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell,
-/// lines along its sides that join within its own breadth are left out.
+/// A reach crosses pools, and a few cells with less water, from stream to stream. Where a channel is wider than a
+/// cell, lines along its sides that join it within its own width are left out.
 ///
 /// # Errors
-/// When discharge or pools are not of the terrain's size, or the threshold is not a finite number above 0.
+/// If the size of the discharge or the pools differs from the terrain's, or if the threshold is not a finite number
+/// above 0.
 pub fn trace_streams(
     terrain: &Terrain,
     discharge: &Field<f32>,
@@ -45,7 +48,7 @@ pub fn trace_streams(
     if !(threshold > 0.0 && threshold.is_finite()) {
         return Err(Error::value("threshold of streams", threshold, "a discharge above 0, in m³/s"));
     }
-    // Lines of streams end at the sides of the map.
+    // Stream lines end at the sides of the map, also on a looped world.
     let grid = terrain.grid.unrolled();
     let ground = Land { grid: &grid, ..Land::of(terrain) };
     let drainage = FlowGraph::new(&ground);
@@ -68,7 +71,8 @@ pub fn trace_streams(
     }
     let trace = |mask: &Field<bool>| trace_channels(&land, drainage.directions(), drainage.upstream_cells(), mask);
     let mut found = trace(&mask)?;
-    // Sides of broad channels are sources close to what they join; once they are gone, their channels are whole.
+    // The sides of wide channels appear as sources close to the reach that they join. Removing them reunites the
+    // channel's reaches, which may expose further sides.
     for _ in 0..4 {
         let is_side = |reach: &&ChannelReach| {
             let (joined, factor) = reach.downstream.map_or((*reach, 1.0), |n| (&found.reaches[n as usize], 2.0));
@@ -93,7 +97,7 @@ pub fn trace_streams(
     Ok(found)
 }
 
-/// The greatest discharge of a reach's own cells.
+/// Returns the greatest discharge of a reach's own cells.
 fn greatest(reach: &ChannelReach, discharge: &Field<f32>) -> f32 {
     reach.own_cells().iter().map(|cell| discharge[*cell]).fold(0.0, f32::max)
 }
@@ -104,7 +108,7 @@ mod tests {
     use thalweg_core::terrain::Cell;
     use thalweg_core::terrain::grid::Grid;
 
-    /// A valley that falls to the south along column 20, its sides rising 2 m a cell of 10 m.
+    /// A valley that falls to the south along column 20; its sides rise 2 m per cell of 10 m.
     fn valley() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([60, 41], 10.0).unwrap());
         for i in 0..60 {
@@ -150,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_broad_channel_is_one_line() {
-        // 70 m wide in nature at 100 m³/s, seven cells here.
+        // By hydraulic geometry 70 m wide at 100 m³/s, which is seven cells here.
         let discharge = Field::generate([60, 41], |_, j| if j.abs_diff(20) <= 3 { 100.0 } else { 0.0 });
         let found = trace_streams(&valley(), &discharge, None, 1.0).unwrap().reaches;
         assert_eq!(found.len(), 1, "{:?}", found.iter().map(|reach| reach.cells.len()).collect::<Vec<_>>());
@@ -159,7 +163,7 @@ mod tests {
     #[test]
     fn thresholds_are_found_and_bad_ones_refused() {
         let discharge = Field::generate([60, 41], |i, j| if j == 20 { 0.1 * (i + 1) as f32 } else { 0.0 });
-        // 24 of the 2460 cells are greater: rows 36 to 59.
+        // 24 of the 2460 cells have more: rows 36 to 59.
         assert_eq!(threshold(&discharge), Some(0.1 * 36.0));
         assert_eq!(threshold(&Field::new([4, 4], 0.0)), None);
         assert_eq!(threshold(&Field::new([4, 4], f32::NAN)), None);

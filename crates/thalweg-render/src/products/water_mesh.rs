@@ -1,4 +1,4 @@
-//! Water of a terrain as meshes apart from its ground: the sea, lakes, rivers.
+//! A terrain's water as meshes separate from the terrain surface: the sea, lakes and rivers.
 
 use crate::pictures::water::Water;
 use crate::products::lakes::outline_lakes;
@@ -13,17 +13,18 @@ use thalweg_flow::hydraulic;
 use thalweg_rivers::drawn;
 use thalweg_rivers::ribbon::shore;
 
-/// Rounds of cutting the corners of rivers' lines, which go from cell to cell (Chaikin 1974, "An algorithm for high-speed curve
-/// generation").
+/// The number of rounds of corner cutting of river lines, which run from cell to cell (Chaikin 1974, "An algorithm
+/// for high-speed curve generation").
 const ROUNDS: usize = 2;
 
-/// The water that a terrain's layers and its sea level tell of, by names, to lie on the mesh that the same options make: `sea` and `lakes`
-/// are level sheets that reach a little under the ground around them, `rivers` are ribbons, as wide as streams of their
-/// [discharge](DISCHARGE) are or as the ground beside lets them, u across, 0 left to 1 right, v in metres downstream. Rivers are those
-/// of the usual threshold ([`threshold`]). What is not there has no mesh.
+/// Returns the water surfaces given by a terrain's layers and its sea level, by name, to be placed on the mesh that
+/// the same options make. `sea` and `lakes` are level surfaces that extend a little under the terrain around them.
+/// `rivers` are ribbons as wide as streams of their [discharge](DISCHARGE), or as the adjacent terrain allows, with u
+/// across, 0 left to 1 right, and v in metres downstream. Rivers are those above the default threshold
+/// ([`threshold`]). Kinds of water that are absent have no mesh.
 ///
 /// # Errors
-/// As [`Mesh::of`]; layers of another size.
+/// Those of [`Mesh::of`]; if a layer has another size.
 pub fn waters(terrain: &Terrain, options: &MeshOptions) -> Result<Vec<(&'static str, Mesh)>> {
     let points = MeshPoints::of(terrain, options)?;
     let water = Water::of(terrain);
@@ -40,7 +41,7 @@ pub fn waters(terrain: &Terrain, options: &MeshOptions) -> Result<Vec<(&'static 
     Ok(bodies)
 }
 
-/// A level sheet between the points of a window round which some point is wet.
+/// Adds a level surface over those quads of a window that have at least one wet corner.
 fn sheet(
     points: &MeshPoints<'_>,
     [rows, cols]: [[usize; 2]; 2],
@@ -94,15 +95,15 @@ fn standing(terrain: &Terrain, pools: &Field<Height>, points: &MeshPoints<'_>) -
     Ok(mesh)
 }
 
-/// A river's line between two junctions.
+/// The line of a stream between two junctions.
 struct Course {
-    /// Rows and columns in cells.
+    /// Points as row and column in cells.
     places: Vec<Cell<f64>>,
-    /// Level of the water in units of height, never rising downstream.
+    /// The water level in height units, never rising downstream.
     levels: Vec<f64>,
-    /// Metres from its source, or from that of its longest tributary.
+    /// The distance in metres from its source, or from that of its longest tributary.
     along: Vec<f64>,
-    /// Width in metres.
+    /// The width in metres.
     widths: Vec<f64>,
 }
 
@@ -119,7 +120,7 @@ fn flowing(
     let last = |x: f64, n: usize| x.clamp(0.5, n as f64 - 0.5);
     let cell = |place: Cell<f64>| ((place[0] as usize).min(rows - 1), (place[1] as usize).min(cols - 1));
     let sea = terrain.grid.sea_level.map_or(f64::NEG_INFINITY, |level| f64::from(level.0));
-    // Level of standing water, where there is some.
+    // Returns the level of standing water (lake or sea) above the ground at a point, if there is any.
     let stands = |place: Cell<f64>| {
         let (at, pool) = (cell(place), pools.map_or(0, |pools| pools[cell(place)].0));
         let level = if pool > 0 { f64::from(terrain.ground[at].0) + f64::from(pool) } else { f64::NEG_INFINITY };
@@ -143,7 +144,8 @@ fn flowing(
             });
             Bank { sides, level: points.scaled(level / UNITS), along: course.along[k] }
         };
-        // Where water stands it is seen already.
+        // Standing water has its own surface, so ribbons are only drawn where at least one end of a segment is
+        // outside it.
         let is_open = |k: usize| stands(course.places[k]).is_none();
         let mut first = 0;
         while first < end {
@@ -160,20 +162,21 @@ fn flowing(
     Ok(mesh)
 }
 
-/// Metres that ground between a stream's cells raises it at most.
+/// The largest amount in metres by which terrain between a stream's cells raises the water level.
 const OVER: f64 = 1.0;
 
-/// The line of a stream, its own levels, and metres from its beginning.
+/// Returns the line of a stream with its own water levels and the distance in metres from its upper end.
 fn course(
     terrain: &Terrain,
     discharge: &Field<f32>,
     reach: &ChannelReach,
     stands: impl Fn(Cell<f64>) -> Option<f64>,
 ) -> Course {
-    // A junction has the water of all that meets there; the reach's own is what it had before.
+    // A junction carries the water of all streams that meet there; the reach's own discharge is that before the
+    // junction.
     let own = reach.own_cells().len();
     let mut flow = 0.0f32;
-    // Row, column, discharge, and the ground of the stream's own cells, in units.
+    // Row, column, discharge, and the elevation of the stream's own cells in units.
     let mut points: Vec<[f64; 4]> = Vec::new();
     for (n, cell) in reach.cells.iter().enumerate() {
         if n < own {
@@ -191,7 +194,8 @@ fn course(
     let level = |p: &[f64; 4]| {
         let place = Cell::new(p[0], p[1]);
         let deep = f64::from(hydraulic::channel_depth(p[2] as f32)) * UNITS;
-        // Between cells a line cuts corners, and ground may be a dam that no stream has: what would raise all upstream hides it.
+        // Between cells the line cuts corners, where the terrain may form a dam that the stream does not have. Such a
+        // dam would raise the water level everywhere upstream; limited to `OVER`, it covers the stream instead.
         let ground = drawn::height(&terrain.ground, place).min(p[3] + OVER * UNITS);
         (ground + deep.max(f64::from(drawn::CLOSE))).max(stands(place).unwrap_or(f64::NEG_INFINITY))
     };
@@ -204,10 +208,11 @@ fn course(
     Course { levels: points.iter().map(level).collect(), places, along, widths }
 }
 
-/// Lets levels fall downstream and meet where streams do, and counts metres on from the longest tributary.
+/// Makes levels fall downstream and match where streams meet, and continues the distance in metres from the longest
+/// tributary.
 fn connect(reaches: &[ChannelReach], courses: &mut [Course]) {
     let below = |n: usize| reaches[n].downstream.map(|k| k as usize);
-    // Each stream after the one that it runs into.
+    // Each stream after the one that it flows into.
     let mut upward: Vec<usize> = Vec::with_capacity(reaches.len());
     let mut known = vec![false; reaches.len()];
     for first in 0..reaches.len() {
@@ -246,7 +251,7 @@ mod tests {
     use thalweg_core::Grid;
     use thalweg_core::terrain::{Cells, POOL};
 
-    /// A valley that falls southward into a lake, whose shore is the sea's too further on.
+    /// A valley that falls southward into a lake, whose shore further on is also that of the sea.
     fn valley() -> Terrain {
         let grid = Grid::new([60, 41], 10.0).unwrap();
         let ground = Field::generate([60, 41], |i, j| {
@@ -301,12 +306,13 @@ mod tests {
         let mesh = &bodies[2].1;
         for (pair, uv) in mesh.positions.chunks(2).zip(mesh.uvs.chunks(2)) {
             assert!(pair[0][1] == pair[1][1] && uv[0][1] == uv[1][1] && (uv[0][0], uv[1][0]) == (0.0, 1.0));
-            // Water runs southward: its left side is east.
+            // Water flows southward, so its left side is east.
             assert!(pair[0][0] >= pair[1][0]);
             for p in pair {
                 let place = [f64::from(p[2]) / 10.0 + 30.0, f64::from(p[0]) / 10.0 + 20.5];
                 let ground = drawn::height(&land.ground, place) / UNITS;
-                // Positions are 32-bit floats: over 300 m a step of them is 0.03 mm, and the sides rise by 0.2 m per metre.
+                // Positions are 32-bit floats: at 300 m their resolution is 0.03 mm, and the sides rise by 0.2 m per
+                // metre.
                 assert!(f64::from(p[1]) >= ground - 1e-4, "{p:?} {ground}");
             }
         }
@@ -316,18 +322,19 @@ mod tests {
                 assert!(b[0][1] <= a[0][1], "water does not rise");
             }
         }
-        // The line is straight: metres downstream are metres southward, from one source.
+        // The line is straight, so metres downstream are metres southward from a single source.
         let start = mesh.positions[0][2];
         assert!(
             mesh.positions.iter().zip(&mesh.uvs).all(|(p, uv)| (p[2] - start - (uv[1] - mesh.uvs[0][1])).abs() < 0.01)
         );
         assert!(mesh.uvs.iter().any(|uv| uv[1] > 400.0));
-        // Bitangents, normal × tangent · w, point upstream: v grows downstream and a picture's rows grow downward.
+        // Bitangents, normal × tangent · w, point upstream: v increases downstream, and a picture's rows increase
+        // downward.
         for (n, t) in mesh.normals.iter().zip(&mesh.tangents) {
             let z = (n[0] * t[1] - n[1] * t[0]) * t[3];
             assert!((z + 1.0).abs() < 1e-3, "{t:?}");
         }
-        // In lakes and the sea there are sheets alone.
+        // In lakes and the sea there are only level surfaces, no ribbons.
         assert!(mesh.positions.iter().all(|p| !(10.0..90.0).contains(&p[2]) && p[2] < 270.0));
         let z = waters(&land, &MeshOptions { up: Up::Z, max_height: Some(280.0) }).unwrap();
         assert!((z[2].1.bounds()[1][2] - 2.0 * mesh.bounds()[1][1]).abs() < 0.01);

@@ -1,4 +1,4 @@
-//! How wet the ground is, 0 to 1: what trees and painters of textures ask for.
+//! Soil wetness, 0 to 1, as used for the placement of trees and for texture painting.
 
 use std::borrow::Cow;
 
@@ -8,42 +8,45 @@ use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{D8, FlowGraph, Land};
 use thalweg_models::model::YEAR;
 
-/// How wetness is found. Each number is above 0 to 1e9.
+/// The parameters of the wetness model. Each must be above 0 and at most 1e9.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WetnessRules {
-    /// Water that saturated soil lets through to the side, per metre of width and unit of slope, m²/s.
+    /// The soil transmissivity: lateral flow through saturated soil per metre of width and unit of slope, m²/s.
     pub transmissivity: f64,
-    /// Metres from open water at which its damp has fallen to 1/e.
+    /// The distance in metres from open water at which its dampness has fallen to 1/e.
     pub reach: f64,
-    /// Metres above open water at which its damp has fallen to half.
+    /// The height in metres above open water at which its dampness has fallen to half.
     pub rise: f64,
-    /// Metres of water a year that run off, for a terrain without discharge.
+    /// The runoff in metres of water per year, for a terrain without discharge.
     pub runoff: f64,
 }
 
 impl Default for WetnessRules {
     fn default() -> Self {
-        // Transmissivity: 65 m²/day, Montgomery & Dietrich 1994. The rest is ours.
+        // Transmissivity: 65 m²/day, Montgomery & Dietrich 1994. The other values are our own choices.
         Self { transmissivity: 7.5e-4, reach: 30.0, rise: 1.5, runoff: 0.3 }
     }
 }
 
-/// Wetness by cell, 0 to 1: the share of its soil that is saturated by what runs through it, discharge over width of a cell,
-/// transmissivity and sine of the slope; 1 in pools, in the sea, and where it is more than soil can carry; 0 without data.
-/// What is soaked damps the ground about it, less with distance and height.
+/// Returns the wetness of each cell, 0 to 1: the share of its soil that the flow through it saturates, which is
+/// discharge over (cell width × transmissivity × sine of the slope). It is 1 in pools, in the sea, and where the
+/// discharge exceeds what the soil can carry; 0 without data. Saturated cells also dampen the terrain around them,
+/// decreasing with distance and height.
 ///
-/// It rises with area over slope as the topographic index ln(a/tan β) does (Beven & Kirkby 1979,
-/// doi:10.1080/02626667909491834), but is absolute (O'Loughlin 1986, doi:10.1029/WR022i005p00794; Montgomery & Dietrich
-/// 1994, doi:10.1029/93WR02979). The terrain's discharge and pools are taken; without discharge, what `runoff` gives.
+/// It increases with area over slope as the topographic index ln(a/tan β) does (Beven & Kirkby 1979,
+/// doi:10.1080/02626667909491834), but is an absolute quantity (O'Loughlin 1986, doi:10.1029/WR022i005p00794;
+/// Montgomery & Dietrich 1994, doi:10.1029/93WR02979). The terrain's discharge and pools are used; without discharge,
+/// the accumulated `runoff`.
 ///
 /// # Errors
-/// When a rule is not above 0 to 1e9.
+/// If a parameter is not above 0 and at most 1e9.
 pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
     check(rules)?;
     wetness_of(terrain, rules, &discharge(terrain, rules.runoff))
 }
 
-/// Discharge by cell in m³/s: the terrain's, or what `runoff` metres of water a year give.
+/// Returns the discharge of each cell in m³/s: the terrain's layer, or the flow accumulation of `runoff` metres of
+/// water per year.
 pub fn discharge(terrain: &Terrain, runoff: f64) -> Cow<'_, Field<f32>> {
     match terrain.float(&DISCHARGE) {
         Some(discharge) => Cow::Borrowed(discharge),
@@ -64,10 +67,10 @@ fn check(rules: &WetnessRules) -> Result<()> {
     Ok(())
 }
 
-/// [`wetness`] of a discharge that is known.
+/// Computes [`wetness`] for a given discharge.
 ///
 /// # Errors
-/// As [`wetness`].
+/// Those of [`wetness`].
 pub(crate) fn wetness_of(terrain: &Terrain, rules: &WetnessRules, discharge: &Field<f32>) -> Result<Field<f32>> {
     check(rules)?;
     let land = Land::of(terrain);
@@ -82,24 +85,26 @@ pub(crate) fn wetness_of(terrain: &Terrain, rules: &WetnessRules, discharge: &Fi
         }
         let [east, north] = gradient(terrain, i, j);
         let tangent = (east * east + north * north).sqrt();
-        // On level ground water stands: a slope of 1/1000 keeps what nearly is from being soaked by a drop.
+        // Water stands on level ground. A minimum slope of 1/1000 prevents tiny discharges from saturating nearly
+        // level cells.
         let sine = (tangent / (1.0 + tangent * tangent).sqrt()).max(1e-3);
         let share = f64::from(discharge[(i, j)]) / (width * rules.transmissivity * sine);
-        // NaN is dry.
+        // NaN counts as dry.
         if share > 0.0 { share.min(1.0) as f32 } else { 0.0 }
     });
     spread(terrain, rules, &mut wet);
     Ok(wet)
 }
 
-/// Lets soaked ground damp what lies about it, to the one state in which nothing changes any more, whatever the order.
+/// Lets saturated cells dampen their surroundings, until nothing changes any more; the result does not depend on the
+/// order.
 fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
     let [rows, cols] = wet.size();
     let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
     let rise = rules.rise as f32;
     let fade = |steps: f64| libm::exp(-steps * terrain.grid.cell / rules.reach) as f32;
     let [straight, diagonal] = D8::DISTANCES.map(fade);
-    // Only what is soaked gives; damp ground passes on what it got, so nothing under 1 is a source.
+    // Only saturated cells are sources; damp cells pass on what they received, so nothing under 1 is a source.
     let mut damp = wet.map(|w| if *w >= 1.0 { 1.0f32 } else { 0.0 });
     let mut changed = true;
     let pull = |damp: &Field<f32>, i: usize, j: usize, near: [(isize, isize, f32); 4]| {
@@ -124,7 +129,7 @@ fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
                     continue;
                 }
                 let best = pull(&damp, i, j, near);
-                // What is all but dry is not worth another round.
+                // Increases of nearly dry cells are ignored, because they are not worth another round.
                 if best > damp[(i, j)] && best > 1e-3 {
                     damp[(i, j)] = best;
                     changed = true;
@@ -143,7 +148,7 @@ mod tests {
     use thalweg_core::terrain::Cells;
     use thalweg_core::{Grid, Height};
 
-    /// A plane that falls 1 in 10 to the south, cells of 10 m.
+    /// A plane that falls 1 in 10 to the south, with cells of 10 m.
     fn plane(size: [usize; 2]) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 10.0).unwrap());
         for i in 0..size[0] {
@@ -155,13 +160,13 @@ mod tests {
     #[test]
     fn a_plane_is_as_wet_as_its_soil_is_full() {
         let mut terrain = plane([20, 20]);
-        // Half of what soil carries: width · transmissivity · sin β / 2.
+        // Half of the soil's capacity: width · transmissivity · sin β / 2.
         let sine = 0.1 / 1.01f64.sqrt();
         let half = (10.0 * 7.5e-4 * sine / 2.0) as f32;
         terrain.insert(&DISCHARGE, Cells::Float(Field::new([20, 20], half))).unwrap();
         let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
         assert!(wet.as_slice().iter().all(|w| (w - 0.5).abs() < 1e-5), "{wet:?}");
-        // Without discharge, runoff gathers: row i has i + 1 cells of it.
+        // Without a discharge layer runoff is accumulated: row i has that of i + 1 cells.
         let terrain = plane([20, 20]);
         let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
         let per_row = 100.0 * 0.3 / YEAR / (10.0 * 7.5e-4 * sine);

@@ -1,4 +1,5 @@
-//! [`MeshTile`]: land as triangles for globes, in Cesium's quantized-mesh 1.0: tiles of degrees (EPSG:4326), rows counted from the south.
+//! [`MeshTile`]: terrain as triangles for globes, in Cesium's quantized-mesh 1.0 format: tiles in degrees
+//! (EPSG:4326), with rows counted from the south.
 
 use std::f64::consts::PI;
 
@@ -7,34 +8,34 @@ use super::tiles::{LonLatBounds, MapLand, MapTileRange, sampled};
 use super::transverse::{FLATTENING, RADIUS};
 use thalweg_core::{Field, Result};
 
-/// Cells of a tile's mesh along a side.
+/// The number of mesh cells along a side of a tile.
 const CELLS: usize = 64;
 
-/// Vertices along a side of a tile.
+/// The number of vertices along a side of a tile.
 const SIDE: usize = CELLS + 1;
 
-/// The highest code of a place in a tile, and of a height in the range.
+/// The largest code of a position in a tile, and of a height in the range.
 const FULL: f64 = 32_767.0;
 
-/// Nearest to a pole that a vertex lies, in radians.
+/// The highest latitude of a vertex, in radians.
 const MOST: f64 = 89.99 * PI / 180.0;
 
-/// The number of the extension that holds normals.
+/// The number of the extension for normals.
 const NORMALS: u8 = 1;
 
 /// A tile: zoom, column from the west, row from the south. A zoom has 2^(zoom + 1) columns and 2^zoom rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MeshTile {
-    /// The zoom: at 0 two tiles, side by side, make the globe.
+    /// The zoom: at 0 the globe consists of two tiles, side by side.
     pub zoom: u32,
-    /// The column from 180° W, from 0 on.
+    /// The column from 180° W, starting at 0.
     pub column: u32,
-    /// The row from the South Pole, from 0 on.
+    /// The row from the South Pole, starting at 0.
     pub row: u32,
 }
 
-/// The tiles of a zoom that lie within `bounds` (radians). Rows are counted from the south. Columns may run over the
-/// 180th meridian, and are then larger than the zoom has.
+/// Returns the tiles of a zoom that intersect `bounds` (radians). Rows are counted from the south. Columns may
+/// continue across the 180th meridian; their numbers then exceed those of the zoom.
 pub fn mesh_range(bounds: LonLatBounds, zoom: u32) -> MapTileRange {
     let LonLatBounds { west, east, north, south } = bounds;
     let side = PI / libm::exp2(f64::from(zoom));
@@ -46,30 +47,31 @@ pub fn mesh_range(bounds: LonLatBounds, zoom: u32) -> MapTileRange {
     MapTileRange { columns: column(first)..=column(last), rows: row(south)..=row(north) }
 }
 
-/// The first zoom whose vertices stand no farther apart than this, in metres along a meridian; 30 at most.
+/// Returns the first zoom at which vertices are no farther apart than `metres` along a meridian; 30 at most.
 pub fn mesh_zoom(metres: f64) -> u32 {
     (0..30).find(|zoom| spacing(*zoom) <= metres * (1.0 + 1e-6)).unwrap_or(30)
 }
 
-/// Metres along a meridian between vertices of a zoom.
+/// Returns the distance between the vertices of a zoom along a meridian in metres.
 fn spacing(zoom: u32) -> f64 {
     PI * RADIUS / libm::exp2(f64::from(zoom)) / CELLS as f64
 }
 
 impl MeshTile {
-    /// Vertices along its sides.
+    /// The number of vertices along a side.
     pub const SIDE: usize = SIDE;
 
-    /// The tile's bytes, a quantized mesh with normals: heights as codes over `range`, the lowest and the highest in metres, the same for
-    /// all tiles, so that neighbours hold the same bits along their edge; 0 m, held within the range, where there is no data.
+    /// Encodes the tile as a quantized mesh with normals. Heights are codes over `range`, the lowest and the highest
+    /// in metres, which must be the same for all tiles, so that neighbouring tiles are identical along their common
+    /// edge. Where there is no data the height is 0 m, clamped to the range.
     ///
     /// # Errors
-    /// As [`MapLand::heights`].
+    /// Those of [`MapLand::heights`].
     pub fn bytes(&self, land: &dyn MapLand, place: &MapPlace, range: [f64; 2]) -> Result<Vec<u8>> {
-        // One more on each side: normals along an edge are the neighbour's too.
+        // One more vertex on each side, because normals along an edge must equal those of the neighbouring tile.
         let parts = libm::exp2(f64::from(self.zoom)) * CELLS as f64;
         let at = |first: u32, k: usize| f64::from(first) * CELLS as f64 + coded(k as f64 - 1.0);
-        // Poles themselves have no tangent.
+        // The tangent is infinite at the poles.
         let latitudes: Vec<f64> =
             (0..SIDE + 2).map(|k| ((at(self.row, k) / parts - 0.5) * PI).clamp(-MOST, MOST)).collect();
         let longitudes: Vec<f64> = (0..SIDE + 2).map(|k| (at(self.column, k) / parts - 1.0) * PI).collect();
@@ -91,14 +93,15 @@ impl MeshTile {
     }
 }
 
-/// Where the vertex of that number lies, in cells of a tile: where its code says, which is whole. Those of the tiles beside lie so too.
+/// Returns the position of a vertex in cells of a tile, rounded to its integer code. The vertices of neighbouring
+/// tiles are rounded likewise.
 fn coded(vertex: f64) -> f64 {
     let side = CELLS as f64;
     let tile = (vertex / side).floor() * side;
     tile + ((vertex - tile) * FULL / side).round() / FULL * side
 }
 
-/// Metres from the Earth's middle: towards 0° N 0° E, 0° N 90° E and the North Pole.
+/// Returns metres from the Earth's centre: towards 0° N 0° E, 0° N 90° E and the North Pole.
 fn geocentric(longitude: f64, latitude: f64, height: f64) -> [f64; 3] {
     let e2 = FLATTENING * (2.0 - FLATTENING);
     let (s, c) = (libm::sin(latitude), libm::cos(latitude));
@@ -124,7 +127,7 @@ fn unit(a: [f64; 3]) -> [f64; 3] {
     a.map(|x| x / length)
 }
 
-/// The bytes of vertices with a margin of one: codes of heights, and places.
+/// Encodes vertices, given with a margin of one as height codes and positions.
 fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) -> Vec<u8> {
     let vertices = || (1..=SIDE).flat_map(|i| (1..=SIDE).map(move |j| (i, j)));
     let middle = points[(SIDE / 2 + 1, SIDE / 2 + 1)];
@@ -136,7 +139,7 @@ fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) 
     out.extend(middle.iter().chain([&radius]).flat_map(|x| x.to_le_bytes()));
     out.extend(horizon(middle, vertices().map(|at| points[at])).iter().flat_map(|x| x.to_le_bytes()));
     out.extend((order.len() as u32).to_le_bytes());
-    // Rows from the south, as the format counts.
+    // Rows are counted from the south, as the format requires.
     let place = |k: usize| (k as f64 * FULL / CELLS as f64).round() as i32;
     let columns: [&dyn Fn(usize) -> i32; 3] =
         [&|k| place(k % SIDE), &|k| place(k / SIDE), &|k| codes[(k / SIDE + 1, k % SIDE + 1)] as i32];
@@ -145,11 +148,12 @@ fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) 
         for k in &order {
             let step = column(*k) - last;
             last += step;
-            // Zigzag: small steps either way are small numbers.
+            // Zigzag encoding maps small steps of either sign to small numbers.
             out.extend((((step << 1) ^ (step >> 31)) as u16).to_le_bytes());
         }
     }
     out.extend((indices.len() as u32 / 3).to_le_bytes());
+    // High-water-mark encoding: a code of 0 stands for the next new vertex.
     let mut highest = 0u16;
     for index in &indices {
         let code = highest - index;
@@ -160,7 +164,7 @@ fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) 
     for (number, k) in order.iter().enumerate() {
         named[*k] = number as u16;
     }
-    // West, south, east, north.
+    // The edges in the format's order: west, south, east, north.
     let edges: [fn(usize) -> usize; 4] = [|k| k * SIDE, |k| k, |k| k * SIDE + CELLS, |k| CELLS * SIDE + k];
     for edge in edges {
         out.extend((SIDE as u32).to_le_bytes());
@@ -177,8 +181,8 @@ fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) 
     out
 }
 
-/// Vertices in the order in which triangles first name them, and the triangles, counterclockwise as seen from above: the format counts on
-/// it.
+/// Returns the vertices in the order in which triangles first refer to them, as the format's index encoding requires,
+/// and the triangles, counter-clockwise as seen from above.
 fn triangles() -> (Vec<usize>, Vec<u16>) {
     let mut named = vec![None; SIDE * SIDE];
     let (mut order, mut indices) = (Vec::new(), Vec::new());
@@ -196,8 +200,8 @@ fn triangles() -> (Vec<usize>, Vec<u16>) {
     (order, indices)
 }
 
-/// The point in the direction of the tile's middle, in units of the ellipsoid's half axes, below whose horizon all of the tile lies (Ring,
-/// Horizon Culling, 2013).
+/// Returns the horizon occlusion point in the direction of the tile's middle, in units of the ellipsoid's semi-axes:
+/// if this point is below the horizon, so is the whole tile (Ring, Horizon Culling, 2013).
 fn horizon(middle: [f64; 3], points: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
     let axes = [RADIUS, RADIUS, RADIUS * (1.0 - FLATTENING)];
     let scaled = |p: [f64; 3]| [0, 1, 2].map(|k| p[k] / axes[k]);
@@ -212,13 +216,13 @@ fn horizon(middle: [f64; 3], points: impl Iterator<Item = [f64; 3]>) -> [f64; 3]
         let (cos_a, sin_a) = (dot(way, towards), dot(aside, aside).sqrt());
         let (cos_b, sin_b) = (1.0 / size, (size * size - 1.0).max(0.0).sqrt() / size);
         let part = cos_a * cos_b - sin_a * sin_b;
-        // A tile of half the globe is seen from everywhere: as from very far.
+        // A tile of half the globe is visible from everywhere; the limit places its point very far away.
         most = most.max(if part > 1e-3 { 1.0 / part } else { 1e3 });
     }
     towards.map(|x| x * most)
 }
 
-/// A unit vector in two bytes (Meyer et al., On Floating-Point Normal Vectors, 2010).
+/// Encodes a unit vector in two bytes (Meyer et al., On Floating-Point Normal Vectors, 2010).
 fn octahedral(normal: [f64; 3]) -> [u8; 2] {
     let sum: f64 = normal.iter().map(|x| x.abs()).sum();
     let [x, y, z] = normal.map(|x| x / sum);

@@ -1,7 +1,8 @@
-//! Maps for the web: land laid on the globe, tiles of Web Mercator, heights as their pixels, and a page that shows them.
+//! Web maps: terrain on the globe, Web Mercator tiles, elevations encoded as pixels, and a page that shows them.
 //!
-//! A [`MapLand`] gives heights by levels, a [`MapPlace`] says where they lie, [`TileHeights`] samples them for a tile, in metres, and makes
-//! the bytes of each of [`MAP_LAYERS`]. Exports and servers are faces of this.
+//! A [`MapLand`] provides elevations at several levels, a [`MapPlace`] gives their position on Earth, and
+//! [`TileHeights`] samples them for a tile, in metres, and encodes each of the [`MAP_LAYERS`]. Exports and servers
+//! are thin wrappers around this module.
 
 mod mesh;
 mod page;

@@ -1,37 +1,39 @@
-//! [`MapPage`]: what a web map must know of tiles (TileJSON), and a page that shows them.
+//! [`MapPage`]: the description of tiles that a web map needs (TileJSON), and a page that shows them.
 
 use serde_json::{Value, json};
 
 use super::pixels::{Encoding, MAP_LAYERS, MapLayer};
 use super::tiles::SIDE;
 
-/// Files of the page: name, media type, text. They ask for `tiles.json` and the tiles beside them and for nothing else.
+/// The files of the page: name, media type, text. They request `tiles.json` and the tiles next to them and nothing
+/// else.
 pub const PAGE: [(&str, &str, &str); 3] = [
     ("index.html", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("viewer.css", "text/css; charset=utf-8", include_str!("page/viewer.css")),
     ("viewer.js", "text/javascript; charset=utf-8", include_str!("page/viewer.js")),
 ];
 
-/// A pyramid of tiles, described.
+/// The description of a pyramid of tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapPage {
-    /// What the map is called.
+    /// The name of the map.
     pub name: String,
-    /// What it is, in a sentence.
+    /// A description, in a sentence.
     pub about: String,
-    /// Whose it is.
+    /// The attribution.
     pub attribution: String,
     /// The first and the last zoom.
     pub zooms: [u32; 2],
-    /// West, south, east, north in degrees, where the land ends.
+    /// The bounds of the terrain in degrees: west, south, east, north.
     pub bounds: [f64; 4],
-    /// The lowest and the highest height in metres; `None` where they are not known.
+    /// The lowest and the highest elevation in metres; `None` if they are not known.
     pub range: Option<[f64; 2]>,
 }
 
 impl MapPage {
-    /// The document `tiles.json` (TileJSON 3) of tiles under `base`, an address that ends in a slash, or nothing: then tiles are named from
-    /// the document's place. Beside what the standard says it holds `layers`, an address template for each of these, and `range`.
+    /// Returns the document `tiles.json` (TileJSON 3) for tiles under `base`, which is a URL that ends in a slash, or
+    /// empty for addresses relative to the document. In addition to the standard's fields it contains `layers`, a URL
+    /// template for each of the given layers, and `range`.
     pub fn describe(&self, base: &str, layers: &[MapLayer]) -> Value {
         let url = |layer: &MapLayer| format!("{base}{}/{{z}}/{{x}}/{{y}}.{}", layer.name, layer.ending);
         let all: serde_json::Map<String, Value> =

@@ -1,4 +1,4 @@
-//! [`MapLayer`]: heights as the bytes of a tile.
+//! [`MapLayer`]: elevations encoded as a tile.
 
 use std::f32;
 use std::io;
@@ -13,35 +13,35 @@ use crate::pictures::picture::Picture;
 use crate::pictures::png_file::write_png;
 use thalweg_core::{Error, Field, Result};
 
-/// What a tile's pixels say.
+/// The encoding of a tile's pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// Metres as 32-bit floats, little endian, row by row from the north; NaN without data.
+    /// Metres as little-endian 32-bit floats, row by row from the north; NaN without data.
     Raw,
     /// A PNG in Mapbox's encoding: −10 000 m + 0.1 m · (65 536·R + 256·G + B); 0 m without data.
     TerrainRgb,
     /// A PNG in Terrarium's encoding: 256·R + G + B/256 − 32 768 m; 0 m without data.
     Terrarium,
-    /// Light from the north-west at 45° as a grey PNG, seen through where there is no data.
+    /// Light from the north-west at 45° as a grey PNG, transparent where there is no data.
     Hillshade,
 }
 
-/// A pyramid of tiles that is offered.
+/// A pyramid of tiles in one encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapLayer {
     /// The folder of its tiles.
     pub name: &'static str,
-    /// The ending of their names, without the dot.
+    /// The extension of their file names, without the dot.
     pub ending: &'static str,
-    /// Their media type.
+    /// The media type.
     pub mime: &'static str,
-    /// What pixels say.
+    /// The encoding of the pixels.
     pub encoding: Encoding,
-    /// Whether an export writes it: floats are for programs that ask.
+    /// True if exports write it; floats are only served to programs that request them.
     pub written: bool,
 }
 
-/// All pyramids.
+/// All layers.
 pub const MAP_LAYERS: [MapLayer; 4] = [
     MapLayer { name: "terrain-rgb", ending: "png", mime: "image/png", encoding: Encoding::TerrainRgb, written: true },
     MapLayer { name: "terrarium", ending: "png", mime: "image/png", encoding: Encoding::Terrarium, written: true },
@@ -49,21 +49,22 @@ pub const MAP_LAYERS: [MapLayer; 4] = [
     MapLayer { name: "raw", ending: "f32", mime: "application/octet-stream", encoding: Encoding::Raw, written: false },
 ];
 
-/// Pixels about a tile that its light knows of: neighbours of pixels, and theirs where one has no data.
+/// The number of pixels around a tile on which its hillshade depends: the neighbours of pixels, and the neighbours of
+/// those if one has no data.
 pub const MARGIN: usize = 2;
 
-/// A tile's heights with a margin about them, from which all layers of it are made.
+/// A tile's elevations with a margin around them, from which all of its layers are made.
 pub struct TileHeights {
-    /// Metres of ground along a pixel, by rows, margin and all.
+    /// The ground distance along a pixel in metres, by rows, including the margin.
     across: Vec<f32>,
     metres: Field<f32>,
 }
 
 impl TileHeights {
-    /// Those of a tile of a land; `None` of a tile that its zoom has not, or without data.
+    /// Samples the elevations of a tile of `land`; `None` if its zoom has no such tile, or if there is no data in it.
     ///
     /// # Errors
-    /// As [`MapLand::heights`].
+    /// Those of [`MapLand::heights`].
     pub fn of(land: &dyn MapLand, place: &MapPlace, tile: MapTile) -> Result<Option<Self>> {
         if !tile.is_there() {
             return Ok(None);
@@ -75,10 +76,10 @@ impl TileHeights {
         Ok(inner.then_some(Self { across, metres }))
     }
 
-    /// The tile's bytes: [`SIDE`] rows and columns of pixels.
+    /// Encodes the tile: [`SIDE`] rows and columns of pixels.
     ///
     /// # Errors
-    /// When a picture cannot be encoded.
+    /// If a picture cannot be encoded.
     pub fn bytes(&self, encoding: Encoding) -> Result<Vec<u8>> {
         let inner = |i: usize, j: usize| self.metres[(i + MARGIN, j + MARGIN)];
         let picture =
@@ -96,7 +97,8 @@ impl TileHeights {
 
     fn shaded(&self) -> io::Result<Vec<u8>> {
         let size = self.metres.size();
-        // A pixel without data stands as high as the mean of those about it, so that land does not seem to fall off there.
+        // A pixel without data takes the mean elevation of its neighbours, so that the terrain does not appear to
+        // drop there.
         let filled = Field::generate(size, |i, j| {
             let here = self.metres[(i, j)];
             if !here.is_nan() {
@@ -125,7 +127,7 @@ impl TileHeights {
     }
 }
 
-/// Steps of a height as three bytes, the greatest first.
+/// Returns a number of steps as three bytes, the most significant first.
 fn bytes_of(steps: f64) -> Rgb {
     let [_, r, g, b] = (steps.round().clamp(0.0, 16_777_215.0) as u32).to_be_bytes();
     [r, g, b]
@@ -135,12 +137,12 @@ fn metres_of(height: f32) -> f64 {
     if height.is_nan() { 0.0 } else { f64::from(height) }
 }
 
-/// Mapbox's encoding of metres.
+/// Encodes metres in Mapbox's encoding.
 fn terrain_rgb(height: f32) -> Rgb {
     bytes_of((metres_of(height) + 10_000.0) * 10.0)
 }
 
-/// Terrarium's encoding of metres.
+/// Encodes metres in Terrarium's encoding.
 fn terrarium(height: f32) -> Rgb {
     bytes_of((metres_of(height) + 32_768.0) * 256.0)
 }

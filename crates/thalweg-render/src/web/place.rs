@@ -1,10 +1,11 @@
-//! [`MapPlace`]: where on Earth the metres of a land lie.
+//! [`MapPlace`]: the position of a terrain's metres on Earth.
 
 use super::transverse::{RADIUS, Transverse, conformal};
 use thalweg_core::{MapPoint, Point, Size};
 
-/// A position on Earth by longitude, east positive, and latitude, north positive; in degrees or radians, as its user
-/// says.
+/// A position on Earth by longitude, east positive, and latitude, north positive.
+///
+/// [`MapPlace::at`] and options of users take degrees; [`MapPlace::lon_lat`] returns radians.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LonLat {
     /// The longitude.
@@ -14,61 +15,63 @@ pub struct LonLat {
 }
 
 impl LonLat {
-    /// The position with this longitude and this latitude.
+    /// Creates a position from longitude and latitude.
     pub const fn new(longitude: f64, latitude: f64) -> Self {
         Self { longitude, latitude }
     }
 }
 
 impl From<[f64; 2]> for LonLat {
-    /// From longitude and latitude, in this order.
+    /// Creates a position from longitude and latitude, in this order.
     fn from([longitude, latitude]: [f64; 2]) -> Self {
         Self { longitude, latitude }
     }
 }
 
-/// Where land lies. Its own metres run eastward and southward.
+/// The position of a terrain on Earth. The terrain's own metres run eastward and southward.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapPlace(Laid);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Laid {
-    /// Its metres are those of Web Mercator's plane about 0° N 0° E: nowhere.
+    /// The terrain's metres are those of Web Mercator's plane, with the origin at 0° N 0° E; it has no real position.
     Plane,
-    /// In a transverse Mercator projection, with the metres east and north of its own origin.
+    /// A transverse Mercator projection, with the easting and northing of the terrain's origin in metres. They are an
+    /// array because the `Debug` text of a place is part of the hash by which an export of a web map resumes.
     Earth(Transverse, [f64; 2]),
 }
 
-/// Codes of UTM's zones: the first, the last, the zone of the first, and whether they are southern. Systems of one plate lie within two
-/// metres of WGS 84, as which they are taken.
+/// The EPSG codes of UTM zones: the first code, the last code, the zone of the first, and true if they are southern.
+/// Plate-fixed systems (ETRS89, NAD83) differ from WGS 84 by less than two metres and are treated as WGS 84.
 const ZONES: [(u16, u16, u16, bool); 4] =
     [(32_601, 32_660, 1, false), (32_701, 32_760, 1, true), (25_828, 25_838, 28, false), (26_901, 26_923, 1, false)];
 
-/// Codes that [`MapPlace::of_code`] knows, in words.
+/// The codes that [`MapPlace::of_code`] supports, in words.
 pub const KNOWN_CODES: &str =
     "UTM zones of WGS 84 (EPSG:32601 to 32660, 32701 to 32760), ETRS89 (25828 to 25838) and NAD83 (26901 to 26923)";
 
 impl MapPlace {
-    /// Land whose metres are those of Web Mercator's plane, its origin at 0° N 0° E.
+    /// Creates the place of a terrain whose metres are those of Web Mercator's plane, with its origin at 0° N 0° E.
     pub fn plane() -> Self {
         Self(Laid::Plane)
     }
 
-    /// Land in the system of that EPSG code, with its origin at this point of the system; `None` if the code is not one
-    /// of the [`KNOWN_CODES`].
+    /// Creates the place of a terrain in the coordinate system of an EPSG code, with its origin at this point of the
+    /// system; `None` if the code is not one of the [`KNOWN_CODES`].
     pub fn of_code(code: u16, origin: MapPoint) -> Option<Self> {
         let (first, _, zone, south) = ZONES.into_iter().find(|(first, last, ..)| (*first..=*last).contains(&code))?;
         Some(Self(Laid::Earth(Transverse::utm(code - first + zone, south), origin.into())))
     }
 
-    /// Land at true scale about a point of it, which lies at this longitude and latitude in degrees.
+    /// Creates the place of a terrain at true scale around one of its points, which is at this longitude and latitude
+    /// in degrees.
     pub fn at(degrees: LonLat, point: Point) -> Self {
         let (longitude, latitude) = (degrees.longitude.to_radians(), degrees.latitude.to_radians());
         let origin = MapPoint::new(point.x, -point.y);
         Self(Laid::Earth(Transverse::new(longitude, latitude, 1.0, origin), [0.0; 2]))
     }
 
-    /// Longitude and latitude of a point of the land, in radians.
+    /// Returns longitude and latitude of a point of the terrain, in radians.
     pub fn lon_lat(&self, point: Point) -> LonLat {
         match &self.0 {
             Laid::Plane => LonLat::new(point.x / RADIUS, libm::atan(libm::sinh(-point.y / RADIUS))),
@@ -76,7 +79,7 @@ impl MapPlace {
         }
     }
 
-    /// Metres of ground to a metre of Web Mercator's plane at a latitude, given by its tangent.
+    /// Returns the ground distance per metre of Web Mercator's plane at a latitude, given by its tangent.
     pub fn ground(&self, tangent: f64) -> f64 {
         match &self.0 {
             Laid::Plane => 1.0,
@@ -84,7 +87,7 @@ impl MapPlace {
         }
     }
 
-    /// The crossings of meridians (longitudes in radians) and parallels (tangents of latitudes).
+    /// Returns the grid of crossings of meridians (longitudes in radians) and parallels (tangents of latitudes).
     pub(super) fn net(&self, tangents: &[f64], longitudes: &[f64]) -> Net<'_> {
         let (down, right) = match &self.0 {
             Laid::Plane => (
@@ -100,7 +103,7 @@ impl MapPlace {
     }
 }
 
-/// Crossings of meridians and parallels.
+/// A grid of crossings of meridians and parallels.
 pub(super) struct Net<'a> {
     place: &'a MapPlace,
     down: Vec<f64>,
@@ -108,12 +111,12 @@ pub(super) struct Net<'a> {
 }
 
 impl Net<'_> {
-    /// Parallels and meridians.
+    /// Returns the numbers of parallels and meridians.
     pub fn size(&self) -> Size {
         [self.down.len(), self.right.len()]
     }
 
-    /// The point of the land at a crossing; `None` where the land cannot be.
+    /// Returns the point of the terrain at a crossing; `None` if it is outside the projection's range.
     pub fn at(&self, i: usize, j: usize) -> Option<Point> {
         let (down, right) = (self.down[i], self.right[j]?);
         Some(match &self.place.0 {

@@ -1,4 +1,4 @@
-//! Tiles of Web Mercator (EPSG:3857): which there are, and the heights of their pixels.
+//! Web Mercator tiles (EPSG:3857): the tiles of a terrain, and the elevations of their pixels.
 
 use std::f64::consts::PI;
 use std::ops::RangeInclusive;
@@ -7,59 +7,59 @@ use super::place::{LonLat, MapPlace, Net};
 use super::transverse::RADIUS;
 use thalweg_core::{Cell, CellRect, Field, Point, Result};
 
-/// Pixels of a tile's side.
+/// The number of pixels along a tile's side.
 pub const SIDE: usize = 256;
 
-/// The last zoom that web maps ask for.
+/// The last zoom that web maps use.
 pub const MOST_ZOOM: u32 = 22;
 
 /// A tile: zoom, column from the west, row from the north.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapTile {
-    /// The zoom: 2^zoom columns and rows make the whole map.
+    /// The zoom: the whole map has 2^zoom columns and rows.
     pub zoom: u32,
-    /// The column from the west, from 0 on.
+    /// The column from the west, starting at 0.
     pub column: u32,
-    /// The row from the north, from 0 on.
+    /// The row from the north, starting at 0.
     pub row: u32,
 }
 
 impl MapTile {
-    /// Whether the zoom has such a tile.
+    /// Returns true if the zoom has such a tile.
     pub fn is_there(&self) -> bool {
         self.zoom <= MOST_ZOOM && u64::from(self.column.max(self.row)) < 1 << self.zoom
     }
 }
 
-/// Heights of a land on several levels, each of cells half as wide as those of the one before. The middle of a level's cell [i, j] lies
-/// (i + ½) widths southward and (j + ½) eastward of the land's origin.
+/// Elevations of a terrain at several levels, each with cells half as wide as those of the level before. The centre
+/// of a level's cell [i, j] is (i + ½) cell widths south and (j + ½) east of the terrain's origin.
 pub trait MapLand: Sync {
-    /// Number of the finest level; 0 is the coarsest.
+    /// Returns the number of the finest level; 0 is the coarsest.
     fn finest(&self) -> u32;
-    /// Width of a level's cells in metres.
+    /// Returns the width of a level's cells in metres.
     fn width(&self, level: u32) -> f64;
-    /// All cells of a level.
+    /// Returns the rectangle of all cells of a level.
     fn cells(&self, level: u32) -> CellRect<i64>;
-    /// Heights in metres of those cells of a level, rows from the north; NaN without data.
+    /// Returns the elevations of the given cells of a level in metres, rows from the north; NaN without data.
     ///
     /// # Errors
-    /// What cannot be made or read.
+    /// If the elevations cannot be computed or read.
     fn heights(&self, level: u32, cells: CellRect<i64>) -> Result<Field<f64>>;
 
-    /// The coarsest level whose cells are no wider than so many metres, else the finest.
+    /// Returns the coarsest level whose cells are no wider than `metres`, or the finest level if there is none.
     fn level_of(&self, metres: f64) -> u32 {
         let narrow = |level: &u32| self.width(*level) <= metres * (1.0 + 1e-9);
         (0..self.finest()).find(narrow).unwrap_or(self.finest())
     }
 }
 
-/// Metres of Web Mercator's plane along a zoom's pixel.
+/// Returns the size of a zoom's pixel in metres of Web Mercator's plane.
 pub fn pixel(zoom: u32) -> f64 {
     2.0 * PI * RADIUS / SIDE as f64 / libm::exp2(f64::from(zoom))
 }
 
-/// Longitudes (radians) and tangents of latitudes of the middles of parts of pixels: `parts` to each, from `margin` pixels before the tile
-/// on to as many after it.
+/// Returns the longitudes (radians) and the tangents of latitudes of sample positions, `parts` to a pixel, from
+/// `margin` pixels before the tile to as many after it. The tangents come first.
 fn middles(tile: MapTile, margin: usize, parts: usize) -> [Vec<f64>; 2] {
     let all = libm::exp2(f64::from(tile.zoom)) * SIDE as f64;
     let share = |first: u32, k: usize| {
@@ -71,19 +71,21 @@ fn middles(tile: MapTile, margin: usize, parts: usize) -> [Vec<f64>; 2] {
     [tangents, (0..count).map(|k| share(tile.column, k)).collect()]
 }
 
-/// Tangents of latitudes of a tile's rows of pixels, with a margin.
+/// Returns the tangents of the latitudes of a tile's rows of pixels, with a margin.
 pub(super) fn rows(tile: MapTile, margin: usize) -> Vec<f64> {
     let [tangents, _] = middles(tile, margin, 1);
     tangents
 }
 
-/// Metres of a tile's pixels and of those of a margin about it; NaN without data, `None` where there is no data at all.
+/// Returns the elevations in metres of a tile's pixels and of a margin around it; NaN without data, `None` if there
+/// is no data at all.
 ///
-/// Each is the mean of as many samples, along either axis, as cells of the level lie along a pixel; samples lie linearly between the
-/// middles of cells, and where one of these has no data each takes the nearest. It depends on the place alone: tiles that meet agree.
+/// Each is the mean of samples, as many along each axis as the level has cells along a pixel. Samples are
+/// interpolated bilinearly between cell centres; if one of these has no data, a sample takes the nearest cell. The
+/// result depends only on the position, so adjacent tiles agree.
 ///
 /// # Errors
-/// As [`MapLand::heights`].
+/// Those of [`MapLand::heights`].
 pub fn heights(land: &dyn MapLand, place: &MapPlace, tile: MapTile, margin: usize) -> Result<Option<Field<f32>>> {
     let wide = pixel(tile.zoom) * scale(land, place);
     let level = land.level_of(wide);
@@ -108,19 +110,21 @@ pub fn heights(land: &dyn MapLand, place: &MapPlace, tile: MapTile, margin: usiz
     }))
 }
 
-/// Metres of ground to a metre of Web Mercator's plane in the middle of a land: it chooses levels, the same ones for all tiles of a zoom.
+/// Returns the ground distance per metre of Web Mercator's plane in the middle of a terrain. It determines the level,
+/// which is the same for all tiles of a zoom.
 pub fn scale(land: &dyn MapLand, place: &MapPlace) -> f64 {
     let CellRect { start, end } = land.cells(0);
     let along = |axis: usize| (start[axis] as f64 + end[axis] as f64) / 2.0 * land.width(0);
     place.ground(libm::tan(place.lon_lat(Point::new(along(1), along(0))).latitude))
 }
 
-/// Metres between the middles of cells at the crossings of a net; NaN without data, `None` where it meets no cell.
+/// Returns elevations in metres, interpolated between cell centres, at the crossings of a net; NaN without data,
+/// `None` if the net is entirely outside the terrain.
 pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<Option<Field<f64>>> {
     let (width, cells) = (land.width(level), land.cells(land.finest()));
     let fine = land.width(land.finest());
     let ends = [0, 1].map(|axis| [cells.start[axis] as f64 * fine, cells.end[axis] as f64 * fine]);
-    // Rows and columns of the level, counted from the middle of its first cell.
+    // Rows and columns of the level, counted from the centre of its first cell.
     let spots = Field::generate(net.size(), |i, j| {
         let inside = |at: &Point| (0..2).all(|axis| (ends[axis][0]..ends[axis][1]).contains(&at.along(axis)));
         let at = net.at(i, j).filter(inside).unwrap_or(Point::new(f64::NAN, f64::NAN));
@@ -153,53 +157,55 @@ pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<O
     })))
 }
 
-/// Tiles of a zoom: a rectangle of columns and rows.
+/// The tiles of a zoom as a rectangle of columns and rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MapTileRange {
     /// The columns from 180° W.
     pub columns: RangeInclusive<u64>,
-    /// The rows.
+    /// The rows: from the north in [`tile_range`], from the south in `mesh_range`.
     pub rows: RangeInclusive<u64>,
 }
 
 impl MapTileRange {
-    /// The number of tiles.
+    /// Returns the number of tiles.
     pub fn count(&self) -> u64 {
         [&self.columns, &self.rows].map(|range| range.end() - range.start() + 1).into_iter().product()
     }
 }
 
-/// The longitudes and latitudes between which a land lies, in radians or degrees, as its user says.
+/// The range of longitudes and latitudes of a terrain, in radians.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LonLatBounds {
-    /// Longitude of the western end.
+    /// The longitude of the western end.
     pub west: f64,
-    /// Longitude of the eastern end.
+    /// The longitude of the eastern end.
     pub east: f64,
-    /// Latitude of the northern end.
+    /// The latitude of the northern end.
     pub north: f64,
-    /// Latitude of the southern end.
+    /// The latitude of the southern end.
     pub south: f64,
 }
 
-/// The tiles of a zoom that a land may lie in. Rows are counted from the north. Columns may run over the 180th
-/// meridian, and are then larger than the zoom has.
+/// Returns the tiles of a zoom that may intersect a terrain. Rows are counted from the north. Columns may continue
+/// across the 180th meridian; their numbers then exceed those of the zoom.
 pub fn tile_range(land: &dyn MapLand, place: &MapPlace, zoom: u32) -> MapTileRange {
     let LonLatBounds { west, east, north, south } = bounds(land, place);
     let all = libm::exp2(f64::from(zoom));
     let tile = |turns: f64| (turns * all).floor();
     let up = |latitude: f64| libm::asinh(libm::tan(latitude)) / (2.0 * PI);
     let [first, last] = [west, east].map(|x| tile(x / (2.0 * PI) + 0.5));
-    // The first column counts from 0: a land west of the 180th meridian that runs over it ends behind the last.
+    // The first column is reduced to the range of the zoom; for a terrain that crosses the 180th meridian the last
+    // column exceeds it.
     let round = (first / all).floor() * all;
     let row = |latitude: f64| tile(0.5 - up(latitude)).clamp(0.0, all - 1.0) as u64;
     let column = |x: f64| (x - round).max(0.0) as u64;
     MapTileRange { columns: column(first)..=column(last), rows: row(north)..=row(south) }
 }
 
-/// The bounds of a land in radians. Either longitude may lie beyond the 180th meridian.
+/// Returns the bounds of a terrain in radians. Either longitude may be beyond the 180th meridian.
 pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> LonLatBounds {
-    /// Points along each side of the rim, between which it may bulge by a part of their distance.
+    /// The number of points along each side of the rim. Between them the rim may bulge outward, which a small margin
+    /// of the bounds allows for.
     const POINTS: usize = 64;
     let (cells, width) = (land.cells(land.finest()), land.width(land.finest()));
     let point = |axis: usize, k: usize| {
@@ -211,7 +217,7 @@ pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> LonLatBounds {
     for k in 0..=POINTS {
         for [i, j] in [[0, k], [POINTS, k], [k, 0], [k, POINTS]] {
             let LonLat { longitude, latitude } = place.lon_lat(Point::new(point(1, j), point(0, i)));
-            // Against the middle: no jump at the 180th meridian.
+            // Relative to the middle, so that there is no jump at the 180th meridian.
             let longitude = middle + (longitude - middle + PI).rem_euclid(2.0 * PI) - PI;
             for (ends, x) in found.iter_mut().zip([longitude, latitude]) {
                 *ends = [ends[0].min(x), ends[1].max(x)];

@@ -1,26 +1,27 @@
-//! Transverse Mercator on the ellipsoid of WGS 84, by Krüger's series to the fourth power of the third flattening (Karney, Transverse
-//! Mercator with an accuracy of a few nanometers, 2011): off by less than a micrometre within 3 000 km of the central meridian.
+//! Transverse Mercator projection on the WGS 84 ellipsoid, by Krüger's series to the fourth power of the third
+//! flattening (Karney, Transverse Mercator with an accuracy of a few nanometers, 2011). The error is less than a
+//! micrometre within 3 000 km of the central meridian.
 
 use std::f64::consts::PI;
 
 use super::place::LonLat;
 use thalweg_core::MapPoint;
 
-/// Metres of the equator's radius, and the flattening, of WGS 84.
+/// The equatorial radius in metres, and the flattening, of WGS 84.
 pub const RADIUS: f64 = 6_378_137.0;
 pub const FLATTENING: f64 = 1.0 / 298.257_223_563;
 
-/// Farthest from the central meridian that anything is laid, in radians: 40°.
+/// The greatest longitude difference from the central meridian at which anything is projected, in radians: 40°.
 const WIDEST: f64 = 40.0 * PI / 180.0;
 
 /// A transverse Mercator projection.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Transverse {
-    /// Longitude of the central meridian in radians.
+    /// The longitude of the central meridian in radians.
     meridian: f64,
-    /// Eastward and northward metres of its point of origin.
+    /// The easting and northing of the point of origin in metres.
     shift: [f64; 2],
-    /// Metres to a radian along the meridian.
+    /// The number of metres per radian along the meridian.
     scale: f64,
     alpha: [f64; 4],
     beta: [f64; 4],
@@ -30,7 +31,7 @@ fn eccentricity() -> f64 {
     (FLATTENING * (2.0 - FLATTENING)).sqrt()
 }
 
-/// The tangent of the conformal latitude, of the tangent of a latitude.
+/// Returns the tangent of the conformal latitude from the tangent of a geographic latitude.
 pub(super) fn conformal(tau: f64) -> f64 {
     let e = eccentricity();
     let root = (1.0 + tau * tau).sqrt();
@@ -38,7 +39,7 @@ pub(super) fn conformal(tau: f64) -> f64 {
     tau * (1.0 + sigma * sigma).sqrt() - sigma * root
 }
 
-/// The other way, by Newton's steps.
+/// Returns the inverse of [`conformal`], by Newton's method.
 fn geographic(conformed: f64) -> f64 {
     let e2 = eccentricity() * eccentricity();
     let mut tau = conformed / (1.0 - e2);
@@ -55,7 +56,8 @@ fn geographic(conformed: f64) -> f64 {
 }
 
 impl Transverse {
-    /// About a meridian, with this scale upon it; the point of origin at a latitude (radians) has these coordinates.
+    /// Creates a projection about a meridian with the given scale on it; the point of the meridian at `latitude`
+    /// (radians) has the coordinates `origin`.
     pub fn new(meridian: f64, latitude: f64, scale: f64, origin: MapPoint) -> Self {
         let n = FLATTENING / (2.0 - FLATTENING);
         let [n2, n3, n4] = [n * n, n * n * n, n * n * n * n];
@@ -77,23 +79,24 @@ impl Transverse {
         made
     }
 
-    /// Zone 1 to 60 of the Universal Transverse Mercator, northern or southern.
+    /// Creates zone 1 to 60 of the Universal Transverse Mercator system, northern or southern.
     pub fn utm(zone: u16, south: bool) -> Self {
         let meridian = f64::from(zone) * 6.0 - 183.0;
         Self::new(meridian.to_radians(), 0.0, 0.9996, MapPoint::new(500_000.0, if south { 1e7 } else { 0.0 }))
     }
 
-    /// Sine and cosine of the way from the central meridian; `None` where nothing is laid.
+    /// Returns sine and cosine of the longitude difference from the central meridian; `None` if it exceeds 40°.
     pub fn aside(&self, longitude: f64) -> Option<[f64; 2]> {
         let way = (longitude - self.meridian + PI).rem_euclid(2.0 * PI) - PI;
         (way.abs() <= WIDEST).then(|| [libm::sin(way), libm::cos(way)])
     }
 
-    /// The point at a conformal latitude, by its tangent, and at a longitude, by [`Transverse::aside`].
+    /// Returns the point at a conformal latitude, given by its tangent, and at a longitude, given by
+    /// [`Transverse::aside`].
     pub fn forward(&self, conformed: f64, [sine, cosine]: [f64; 2]) -> MapPoint {
         let length = length_of(conformed, cosine);
         let (up, out) = (libm::atan2(conformed, cosine), libm::asinh(sine / length));
-        // Of the double angles: sines and cosines follow without asking for them.
+        // Sines and cosines of the double angles follow from those of the single ones without further calls.
         let (s, c) = (conformed / length, cosine / length);
         let (sh, ch) = (sine / length, (1.0 + sine / length * (sine / length)).sqrt());
         let [up, out] =
@@ -101,7 +104,7 @@ impl Transverse {
         MapPoint::new(self.shift[0] + self.scale * out, self.shift[1] + self.scale * up)
     }
 
-    /// Longitude and latitude of a point, in radians.
+    /// Returns longitude and latitude of a point, in radians.
     pub fn inverse(&self, point: MapPoint) -> LonLat {
         let (up, out) = ((point.y - self.shift[1]) / self.scale, (point.x - self.shift[0]) / self.scale);
         let [up, out] = added(
@@ -117,12 +120,13 @@ impl Transverse {
     }
 }
 
-/// The root of the sum of squares; `libm::hypot` guards against overflow, which is not to be feared here.
+/// Returns the square root of the sum of squares; `libm::hypot` also guards against overflow, which cannot occur
+/// here.
 fn length_of(a: f64, b: f64) -> f64 {
     (a * a + b * b).sqrt()
 }
 
-/// The series over multiples of the double angle, real and imaginary, from those of the first.
+/// Adds the series over multiples of the double angle, whose sines and cosines are derived from those of the first.
 fn added([mut up, mut out]: [f64; 2], [s, c]: [f64; 2], [sh, ch]: [f64; 2], factors: &[f64; 4], sign: f64) -> [f64; 2] {
     let ([mut sk, mut ck], [mut shk, mut chk]) = ([s, c], [sh, ch]);
     for factor in factors {
@@ -145,7 +149,7 @@ mod tests {
         (33, false, [21.0, 0.5], [1168856.2015, 55571.5055]),
     ];
 
-    /// Coordinates by PROJ 9.5.1 (`cs2cs EPSG:4326 EPSG:326xx`), to a tenth of a millimetre.
+    /// Coordinates computed by PROJ 9.5.1 (`cs2cs EPSG:4326 EPSG:326xx`), to a tenth of a millimetre.
     #[test]
     fn zones_are_projs() {
         for (zone, south, degrees, metres) in PROJ {
@@ -169,7 +173,7 @@ mod tests {
         };
         let MapPoint { x: east, y: north } = at(longitude, latitude);
         assert!((east - 100.0).abs() < 1e-8 && (north + 50.0).abs() < 1e-8);
-        // A second of latitude there is 30.8821 m long (PROJ).
+        // A second of latitude at that position is 30.8821 m long (PROJ).
         let second = (1.0f64 / 3600.0).to_radians();
         assert!((at(longitude, latitude + second).y - north - 30.8821).abs() < 1e-3);
         assert!(here.aside(longitude + 1.0).is_none());

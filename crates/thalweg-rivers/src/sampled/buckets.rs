@@ -1,8 +1,8 @@
-//! Places by squares of the map.
+//! A spatial index of points by squares of the map.
 
 use thalweg_core::Cell;
 
-/// Points by the square that they lie in.
+/// Points grouped by the square that contains them, as linked lists in two arrays.
 pub(super) struct Buckets {
     side: f64,
     squares: [usize; 2],
@@ -20,14 +20,14 @@ impl Buckets {
         ((place[axis] / self.side).max(0.0) as usize).min(self.squares[axis] - 1)
     }
 
-    /// Adds the next point, whose number is `n`.
+    /// Adds the next point; its number `n` must be the number of points added before.
     pub(super) fn add(&mut self, place: Cell<f64>, n: u32) {
         let at = self.square(place, 0) * self.squares[1] + self.square(place, 1);
         self.next.push(self.first[at]);
         self.first[at] = n;
     }
 
-    /// Visits at least the points within `reach`.
+    /// Visits all points within `reach` of a position, and possibly others nearby.
     pub(super) fn around(&self, place: Cell<f64>, reach: f64, mut visit: impl FnMut(u32)) {
         let span = |axis: usize| {
             let low = self.square(place.map(|x| x - reach), axis);

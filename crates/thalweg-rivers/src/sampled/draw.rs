@@ -1,4 +1,4 @@
-//! The report's rivers on the grid.
+//! Draws the sampled rivers of the report on the grid.
 
 use crate::form::kind;
 use crate::level::around;
@@ -17,14 +17,14 @@ use thalweg_flow::Part;
 choice! {
     /// Which points rivers begin at.
     pub enum Rule {
-        /// Any, by chance.
+        /// Any points, drawn at random.
         Any = "any",
-        /// The highest.
+        /// The highest points.
         Highest = "highest",
     }
 }
 
-/// The points that rivers begin at: as many as are wanted, and springs.
+/// Selects the points at which rivers begin: the requested number of points, and all springs.
 pub(super) fn sources(sampled: &Sampled, forest: &Forest, sampling: &Sampling, key: Key) -> Vec<u32> {
     let mut sources: Vec<u32> = forest.order.iter().copied().filter(|n| forest.down[*n as usize] != NONE).collect();
     if sampling.sources > 0 {
@@ -42,13 +42,13 @@ pub(super) fn sources(sampled: &Sampled, forest: &Forest, sampling: &Sampling, k
     sources
 }
 
-/// The rivers as runs: along each the greatest of what flows together goes on, the others join it.
+/// Builds the rivers as runs: at each confluence the run with the largest drainage continues and the others join it.
 pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn: &Drawn) -> Network {
     let (size, cell) = (site.land.grid.size, site.land.grid.cell);
     let count = sampled.cells.len();
     let is_root = |n: u32| forest.down[n as usize] == NONE;
     let parts = site.land.parts();
-    // The main one of what flows into each point.
+    // For each point, the tributary with the largest drainage.
     let mut main = vec![NONE; count];
     let order = forest.order.iter().copied().filter(|n| drawn.drainage[*n as usize] > 0 && !is_root(*n));
     for n in order.clone() {
@@ -83,14 +83,14 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
             nodes.push(at);
         }
         nodes.reverse();
-        // From middle to middle, as Bresenham's lines go.
+        // Segments go from cell centre to cell centre, as in Bresenham's lines.
         let place = |n: u32| {
             let k = sampled.cells[n as usize] as usize;
             Cell::new(k / size[1], k % size[1]).map(|x| x as f64 + 0.5)
         };
         let mut vertices: Vec<Vertex> = Vec::with_capacity(nodes.len());
         for (at, n) in nodes.iter().enumerate() {
-            // At its end a river is what it was before.
+            // At its end a river keeps its own drainage, before that of the river that it joins is added.
             let own = if at + 1 == nodes.len() { end } else { *n };
             let drainage = f64::from(drawn.drainage[own as usize]);
             let half = drainage.sqrt();
@@ -100,7 +100,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
             let length = (dy * dy + dx * dx).sqrt();
             let fall = drawn.height[*n as usize] - drawn.height[next as usize];
             let slope = if length > 0.0 { fall / length } else { 0.0 };
-            // Over the sea the water stands at its level.
+            // Where the point is below sea level, the water stands at sea level.
             let sea = site.land.grid.sea_level.filter(|sea| level <= *sea);
             vertices.push(Vertex {
                 place: place(*n),
@@ -136,7 +136,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
         network.names.push((Key::ZERO.cell(site.land.grid.world_cell(i, j)).bits() >> 32) as u32);
         let mut path = path(site, &vertices);
         if let Mouth::Joins { .. } = mouth {
-            // The cell where it joins is the other's.
+            // The cell of the confluence belongs to the other river.
             path.pop_if(|(k, _)| *k as usize == last);
         }
         network.rivers.push(River {
@@ -150,12 +150,12 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
             base: None,
         });
     }
-    // What a run joins was made before it.
+    // Runs were created after those that they join, so reverse the order.
     network.order = (0..network.rivers.len() as u32).rev().collect();
     network
 }
 
-/// The cells of dry ground along a run's stretches, by Bresenham's lines (1965, doi:10.1147/sj.41.0025).
+/// Returns the dry cells along a run's segments, by Bresenham's lines (1965, doi:10.1147/sj.41.0025).
 fn path(site: &Site<'_>, vertices: &[Vertex]) -> Vec<(u32, u32)> {
     let size = site.land.grid.size;
     let mut path: Vec<(u32, u32)> = Vec::new();
@@ -172,7 +172,7 @@ fn path(site: &Site<'_>, vertices: &[Vertex]) -> Vec<(u32, u32)> {
     path
 }
 
-/// Visits the cells of a line, both ends among them, each beside the one before or across its corner.
+/// Visits the cells of a line including both ends; each is adjacent (by an edge or a corner) to the previous one.
 fn line(from: Cell<i64>, to: Cell<i64>, mut visit: impl FnMut(Cell<i64>)) {
     let span = [0, 1].map(|k| (to[k] - from[k]).abs());
     let way = [0, 1].map(|k| (to[k] - from[k]).signum());
@@ -195,8 +195,8 @@ fn line(from: Cell<i64>, to: Cell<i64>, mut visit: impl FnMut(Cell<i64>)) {
     }
 }
 
-/// Carves the report's profile: within R = √D of a river the ground becomes (1 − α)·ground + α·bed, α = (1 − (r/R)²)³, bed R under
-/// the river's corrected height at the nearest point, but nowhere higher than it was.
+/// Carves the report's profile: within R = √D of a river the ground becomes (1 − α)·ground + α·bed with α = (1 −
+/// (r/R)²)³, where the bed is R below the river's corrected height at the nearest point. No cell is raised.
 pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
     let before = site.land.ground.as_slice();
     let cols = network.size[1];
@@ -239,7 +239,7 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
             });
         }
     }
-    // Paths that share cells lower one another.
+    // Paths that share cells can lower each other, so repeat until nothing changes.
     while settle(network, &mut ground) {}
     let mut water = Field::new(network.size, Height::ZERO);
     for (k, depth) in water.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| numbers[*k] > 0) {

@@ -1,4 +1,4 @@
-//! Shortest paths to the sea over a graph of points, and what runs along them.
+//! Shortest paths to the sea over a graph of points, and the rivers along them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,42 +7,44 @@ use thalweg_core::{Cell, Point};
 use crate::sampled::buckets::Buckets;
 use crate::tree::NONE;
 
-/// Points of the ground.
+/// Sample points of the ground, as parallel lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Points {
-    /// Metres southward and eastward.
+    /// Positions in metres eastward (x) and southward (y).
     pub place: Vec<Point>,
-    /// Metres upward.
+    /// Elevations in metres.
     pub height: Vec<f64>,
-    /// Metres within which a point is joined to others; of two points the mean counts.
+    /// Connection radii in metres: two points are connected if their distance is less than the mean of their radii.
     pub reach: Vec<f64>,
-    /// Whether rivers end there.
+    /// True for points where rivers end.
     pub is_root: Vec<bool>,
 }
 
-/// A way to a root from every point that has one.
+/// The cheapest paths from all points to roots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
-    /// The next point of each; [`u32::MAX`] of roots and of points without a way.
+    /// The next point downstream of each point; [`u32::MAX`] for roots and points without a path.
     pub down: Vec<u32>,
-    /// The cost of the way; infinite where there is none.
+    /// The cost of the path; infinite if there is none.
     pub cost: Vec<f64>,
-    /// Points with a way, each after the one that it goes to.
+    /// Points with a path, each after its next point downstream.
     pub order: Vec<u32>,
 }
 
-/// Rivers over a forest.
+/// The rivers of a forest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
-    /// Points that the river at each has come by, itself among them: 1 + Σ of those that flow into it; 0 off rivers.
+    /// The drainage of each point: 1 plus the sum over the points that flow into it; 0 for points that are on no
+    /// river.
     pub drainage: Vec<u32>,
-    /// Heights, along rivers corrected: none rises downstream.
+    /// Elevations, corrected along rivers so that none rises downstream.
     pub height: Vec<f64>,
 }
 
-/// Cost of the arc from `a` to `b` (row, column, height in metres) as water flows.
+/// Returns the cost of the arc from `a` to `b` (row, column, height in metres) in the direction of flow.
 ///
-/// With d = ‖b − a‖ and s = (b − a)·z/d it is w = d·(1 − s/2), uphill times C², downhill over C.
+/// With d = ‖b − a‖ and s = (b − a)·z/d, the weight is w = d·(1 − s/2). It is multiplied by C² uphill, and divided by
+/// C downhill.
 pub fn cost(a: [f64; 3], b: [f64; 3], climb: f64) -> f64 {
     let [y, x, z] = [0, 1, 2].map(|k| b[k] - a[k]);
     let w = (y * y + x * x + z * z).sqrt() - z / 2.0;
@@ -53,7 +55,8 @@ pub fn cost(a: [f64; 3], b: [f64; 3], climb: f64) -> f64 {
     }
 }
 
-/// The cheapest ways to roots (Dijkstra 1959, doi:10.1007/BF01386390); of equal ones that to the lower number.
+/// Finds the cheapest paths to roots (Dijkstra 1959, doi:10.1007/BF01386390). Of paths of equal cost, the one to the
+/// point with the lower number is taken.
 pub fn grow(points: &Points, climb: f64) -> Forest {
     let Points { place, height, reach, is_root } = points;
     let count = place.len();
@@ -71,7 +74,7 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
         forest.cost[root] = 0.0;
         heap.push(Reverse((0u64, root as u32)));
     }
-    // Bits of floats that are not negative are in the order of these.
+    // The bit patterns of non-negative floats sort like their values, so they serve as integer keys of the heap.
     while let Some(Reverse((_, at))) = heap.pop() {
         let n = at as usize;
         if std::mem::replace(&mut done[n], true) {
@@ -94,7 +97,7 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
     forest
 }
 
-/// Draws the rivers that begin at `sources`: corrects heights along them and counts points.
+/// Traces the rivers that begin at `sources`, corrects elevations along them and counts points.
 pub fn draw(points: &Points, forest: &Forest, sources: &[u32]) -> Drawn {
     let mut drainage = vec![0u32; points.place.len()];
     for source in sources {
@@ -119,7 +122,8 @@ pub fn draw(points: &Points, forest: &Forest, sources: &[u32]) -> Drawn {
 mod tests {
     use super::*;
 
-    /// Five points, worked by hand. Seen from above (metres), with heights; the sea stands at −1, arcs are shorter than 6, C = 2:
+    /// Five points, computed by hand. Seen from above (metres), with heights; the sea is at −1, arcs are shorter than
+    /// 6, and C = 2:
     ///
     /// ```text
     ///                     d 3
@@ -132,11 +136,11 @@ mod tests {
     /// * a is sea: 0.
     /// * b→a falls by 3 over a length of √(16 + 9) = 5: w = 5 + 1.5 = 6.5, downhill 6.5/2 = 3.25. So b costs 3.25.
     /// * c→b is the same: c costs 3.25 + 3.25 = 6.5.
-    /// * d→b falls by 3 over √(32 + 9) = 6.4031: w = 7.9031, /2 = 3.9516: 7.2016 in all. By c it would be level, 4 long, w = 4: 10.5 in
-    ///   all. So d goes to b.
-    /// * e→c climbs 3 over 5: w = 5 − 1.5 = 3.5, uphill ·4 = 14: 20.5 in all. By d: w = 6.4031 − 1.5 = 4.9031, ·4 = 19.6125,
-    ///   26.81 in all. So e goes to c.
-    /// * Correction, from sources downward: e 0, so c may be 0 at most, so b 0; d stays 3; a stays −3.
+    /// * d→b falls by 3 over √(32 + 9) = 6.4031: w = 7.9031, /2 = 3.9516: 7.2016 in all. Through c it would be level,
+    ///   4 long, w = 4: 10.5 in all. So d goes to b.
+    /// * e→c climbs 3 over 5: w = 5 − 1.5 = 3.5, uphill ·4 = 14: 20.5 in all. Through d: w = 6.4031 − 1.5 = 4.9031,
+    ///   ·4 = 19.6125, 26.81 in all. So e goes to c.
+    /// * Correction, from sources downward: e is 0, so c is 0 at most, so b is 0; d stays 3; a stays −3.
     /// * Drainage: e 1, d 1, c 1 + 1 = 2, b 1 + 2 + 1 = 4, a 5. Half-widths Q = √D: 1, 1, √2, 2.
     #[test]
     fn five_points_by_hand() {
@@ -157,7 +161,7 @@ mod tests {
         let drawn = draw(&points, &forest, &[b, c, d, e]);
         assert_eq!(drawn.drainage, [5, 4, 2, 1, 1]);
         assert_eq!(drawn.height, [-3.0, 0.0, 0.0, 3.0, 0.0]);
-        // Of d alone: its way, and nothing else.
+        // With the source d alone, only its path counts.
         assert_eq!(draw(&points, &forest, &[d]).drainage, [3, 2, 0, 1, 0]);
     }
 
@@ -174,7 +178,7 @@ mod tests {
                 reach: (0..count).map(|n| 20.0 + 30.0 * draw(n, 3)).collect(),
                 is_root: (0..count).map(|n| n % 17 == 0).collect(),
             };
-            // Bellman and Ford: every arc again and again.
+            // Bellman–Ford: relax every arc again and again.
             let mut cost_of: Vec<f64> =
                 points.is_root.iter().map(|root| if *root { 0.0 } else { f64::INFINITY }).collect();
             let solid = |n: usize| [points.place[n].y, points.place[n].x, points.height[n]];

@@ -1,10 +1,11 @@
-//! Rivers by sampled points and shortest paths, as the report of Eymard & Peurière (Université Claude Bernard Lyon 1) has them: points
-//! by Poisson-disc sampling, a graph of near points, shortest paths to the sea, heights corrected along them, paths rasterised,
-//! drainage counted in points, channels carved.
+//! Rivers from sampled points and shortest paths, as in the report of Eymard & Peurière (Université Claude Bernard
+//! Lyon 1): points by Poisson-disc sampling, a graph of nearby points, shortest paths to the sea, elevations
+//! corrected along them, rasterised paths, drainage counted in points, and carved channels.
 //!
-//! Its widths depend on the number of points, it knows no lakes, and it finds a way to the sea through any mountain; the
-//! network that [`plan_rivers`](crate::plan_rivers) makes is free of that. What the report leaves open is chosen here: where there is
-//! no sea, rivers end at open edges, at given mouths, or else in the lowest place; and nothing is raised.
+//! The method has known limits: its widths depend on the number of points, it has no lakes, and it finds a path to
+//! the sea through any mountain. The network that [`plan_rivers`](crate::plan_rivers) makes does not have these
+//! limits. Details that the report leaves open are chosen here: where there is no sea, rivers end at open edges, at
+//! given mouths, or else in the lowest cell; and nothing is raised.
 
 mod buckets;
 mod draw;
@@ -18,18 +19,19 @@ use thalweg_core::{Error, Result};
 
 pub use draw::Rule;
 
-/// How the report's network is made.
+/// The parameters of the report's network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// Least distance r of two points in metres, 0 to 1e6; where points lie closest it counts as four cells at least.
+    /// The least distance r between two points in metres, 0 to 1e6; where points are closest, it counts as at least
+    /// four cells.
     pub spacing: f64,
-    /// By how much closer points lie where the ground is steep, as a share of the distance, 0 to 0.75.
+    /// How much closer points are on steep ground, as a share of the distance, 0 to 0.75.
     pub relief: f64,
-    /// The factor C, 1 to 1000: the cost of a climb is multiplied by C², that of a fall divided by C.
+    /// The factor C, 1 to 1000: the cost of climbing is multiplied by C², that of descending is divided by C.
     pub climb: f64,
-    /// How many points rivers begin at; 0 takes all.
+    /// The number of points at which rivers begin; 0 takes all.
     pub sources: u32,
-    /// Which these are.
+    /// The rule that selects these points.
     pub rule: Rule,
 }
 
@@ -40,10 +42,10 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Checks its numbers.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// A spacing, a relief or a climb that is NaN or out of its range, by name.
+    /// Returns an error with the name of a spacing, relief or climb that is NaN or out of range.
     pub fn check(&self) -> Result<()> {
         let ranges = [
             ("spacing", self.spacing, 0.0..=1e6),
@@ -60,12 +62,13 @@ impl Sampling {
     }
 }
 
-/// Makes and carves the report's network of a site. Discharges are its drainage D, a number of points; a river is 2·√D metres
-/// wide and √D metres deep. `key` places the points, and draws those that rivers begin at. Of what is given it heeds springs (rivers
-/// begin at them), mouths and ground to keep off.
+/// Makes and carves the report's network of a site. Discharges are its drainage D, a number of points; a river is
+/// 2·√D metres wide and √D metres deep. `key` determines the positions of the points and the selection of those at
+/// which rivers begin. The site's springs (rivers begin there), mouths and protected ground are respected; its other
+/// constraints are ignored.
 ///
 /// # Errors
-/// As [`Site::check`] and [`Sampling::check`].
+/// Returns the errors of [`Site::check`] and [`Sampling::check`].
 pub fn make(site: &Site<'_>, sampling: &Sampling, key: Key) -> Result<(Network, Carved)> {
     site.check()?;
     sampling.check()?;

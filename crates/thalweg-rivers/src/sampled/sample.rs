@@ -1,4 +1,4 @@
-//! Poisson-disc sampling that is keyed by places: the same points in whatever window of the world.
+//! Poisson-disc sampling keyed by position: any window of the world has the same points.
 
 use crate::Site;
 use crate::sampled::Sampling;
@@ -8,31 +8,31 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Point};
 use thalweg_flow::Part;
 
-/// Distance d₆ within which points are joined, in spacings: a point has some six neighbours within it.
+/// The distance d₆ within which points are connected, in spacings; a point has about six neighbours within it.
 const JOINED: f64 = 1.9;
 
-/// Candidates to a spacing along each axis.
+/// Number of candidates per spacing along each axis.
 const CANDIDATES: f64 = 4.0;
 
-/// Cells to a spacing at least: no more candidates than cells.
+/// Least number of cells per spacing, so that there are no more candidates than cells.
 const LEAST: f64 = 4.0;
 
-/// Points, and what they stand for.
+/// Sampled points, with the cells that they represent.
 pub struct Sampled {
     /// The points.
     pub points: Points,
-    /// Index of each point's cell.
+    /// Row-major index of each point's cell.
     pub cells: Vec<u32>,
-    /// Points at springs.
+    /// Numbers of the points at springs.
     pub springs: Vec<u32>,
 }
 
-/// So many spacings from its edge a window's samples are the world's: four tiles, one for what open edges are asked first, and one that
-/// the slope is taken over.
+/// Distance from a window's edge, in spacings, beyond which its samples are those of the world: four tiles, one
+/// spacing for open edges, which are tested first, and one over which the slope is measured.
 #[cfg(test)]
 const FELT: f64 = 6.0;
 
-/// Who is asked first.
+/// Priority of a candidate; lower classes are tested first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Given,
@@ -40,9 +40,10 @@ enum Class {
     Free,
 }
 
+/// A candidate for a sample point.
 struct Candidate {
     class: Class,
-    /// Number of its tile among four.
+    /// Turn of its tile, 0 to 3.
     phase: u8,
     rank: u64,
     /// Row and column in cells.
@@ -52,14 +53,16 @@ struct Candidate {
 
 /// Samples the ground of a site.
 ///
-/// Every place within a lattice of a quarter of the spacing has a candidate, somewhere in its square, and a rank by chance. The lattice
-/// is the world's, and so are tiles as wide as the spacing, which take turns: first those of even rows and columns, at last
-/// those of odd ones. In the order of turns, then ranks, each candidate becomes a point that has no point within r. So no two
-/// points are closer than r, and from nowhere is it 2·r to the next: the candidate of one's own square is at most 0.36·r away,
-/// and that one within r of a point. Springs, mouths and, where there is no sea, open edges are asked before the others.
+/// Each square of a lattice with a quarter of the spacing has one candidate at a random position, and each candidate
+/// has a random rank. The lattice belongs to the world, and so do tiles as wide as the spacing. The tiles take turns:
+/// those of even rows and columns come first, those of odd ones last. In the order of turns, then ranks, each
+/// candidate becomes a point if no point is within r. Therefore no two points are closer than r, and no place is
+/// farther than 2·r from a point: the candidate of the place's own square is at most 0.36·r away, and that candidate
+/// is within r of a point. Springs, mouths and, where there is no sea, open edges are tested before the other
+/// candidates.
 ///
-/// Tiles that are asked in the same turn are farther apart than the spacing, so a point depends on no tile beyond
-/// the third from its own: the samples of a window are those of the world, exactly, from six spacings inward.
+/// Tiles of the same turn are farther apart than the spacing, so a point does not depend on any tile beyond the third
+/// from its own. The samples of a window therefore equal those of the world exactly, from six spacings inward.
 pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
     let grid = site.land.grid;
     let cell = grid.cell;
@@ -116,7 +119,7 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
         if sampling.relief == 0.0 {
             return spacing;
         }
-        // By the slope over a spacing: half of the closeness at a slope of one in four.
+        // Reduce the distance by the slope over one spacing: half of the reduction at a slope of one in four.
         let at = |dy: f64, dx: f64| {
             f64::from(ground[index(Cell::new((place[0] + dy).max(0.0), (place[1] + dx).max(0.0)))].0)
         };
@@ -125,6 +128,8 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
         let slope = (south * south + east * east).sqrt() / thalweg_core::terrain::height::UNITS / (spacing * cell);
         spacing * (1.0 - sampling.relief * slope / (slope + 0.25))
     };
+    // Dart throwing in the order of turns and ranks. A given candidate (a spring or a mouth) is only rejected if
+    // another point has the same position.
     let mut near = Buckets::new(grid.size, spacing);
     let mut sampled = Sampled {
         points: Points { place: vec![], height: vec![], reach: vec![], is_root: vec![] },
@@ -191,17 +196,18 @@ mod tests {
         for (y, x) in (0..200).flat_map(|i| (0..160).map(move |j| (f64::from(i) * 10.0, f64::from(j) * 10.0))) {
             assert!(place.iter().any(|p| apart(*p, Point { x, y }) < 180.0));
         }
-        // Points at the edge have fewer: some six inside.
+        // Points at the edge have fewer neighbours; points inside have about six.
         let mean = neighbours as f64 / place.len() as f64;
         assert!((4.8..6.8).contains(&mean), "{mean} neighbours");
-        // Steeper ground, closer points: a slope of 0.1 with relief 0.5 takes a seventh off.
+        // Steeper ground has closer points: a slope of 0.1 with relief 0.5 reduces the distance by a seventh.
         let steep = sampled(&grid, &Sampling { relief: 0.5, ..sampling }).points.place.len() as f64;
         assert!((1.2..1.8).contains(&(steep / place.len() as f64)), "{steep} of {}", place.len());
     }
 
     #[test]
     fn windows_have_the_points_of_the_world() {
-        // Open edges, which are asked first, and a sea, with which they are not; the same distance everywhere, and not.
+        // Open edges, which are tested first, and a sea, with which they are not; uniform spacing, and spacing that
+        // depends on the slope.
         for (sea, relief) in [(None, 0.0), (Some(10.5), 0.0), (Some(10.5), 0.5)] {
             let mut world = Grid::new([300, 300], 10.0).unwrap();
             world.sea_level = sea.map(Height::saturating);

@@ -1,10 +1,10 @@
-//! Ground that never rises along the report's rivers.
+//! Lowers the ground so that it never rises along the report's rivers.
 
 use crate::network::{Mouth, Network, Source};
 use thalweg_core::{Field, Height};
 
-/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's.
-/// Says whether it changed anything.
+/// Lowers cells so that no path rises downstream. Where the channels of two rivers overlap, both get the lower cut.
+/// Returns true if anything changed.
 pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
     let mut changed = false;
     let mut arriving: Vec<Vec<(u32, Height)>> = vec![Vec::new(); network.rivers.len()];

@@ -1,9 +1,10 @@
-//! [`Knobs`]: age, rain, rock, relief, size and sea, each of which turns many parameters of a recipe at once.
+//! [`Knobs`]: age, rain, rock, relief, size and sea, each of which changes many parameters of a recipe at once.
 //!
-//! Which parameter goes with which knob is declared on the parameter ([`Scaling`]). It becomes itself times the knob's factor to
-//! the declared power, within what it allows; an angle does so by its tangent. Zero stays zero, since it stands for "none" or for
-//! "left to the rest". Beside parameters, `size` moves whatever has a place in the world (extent, springs, mouths,
-//! passes, strokes), and `relief` what is a height (sea level, strokes, masks of the ground's height).
+//! Each parameter declares the knobs on which it depends ([`Scaling`]). It is multiplied by the knob's factor to the
+//! declared power, and clamped to its range; for an angle this applies to its tangent. Zero stays zero, because it
+//! means "none" or "determined by other settings". In addition to parameters, `size` moves everything that has a
+//! position in the world (extent, springs, mouths, passes, strokes), and `relief` scales everything that is an
+//! elevation (sea level, strokes, masks by elevation).
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -17,26 +18,26 @@ use thalweg_models::model::Blend;
 use thalweg_models::models;
 use thalweg_models::rocks::Rock;
 
-/// What age and rain may be: factors on the recipe's own, without unit.
+/// Range of age and rain: factors on the recipe's own values, without unit.
 pub const FACTOR: RangeInclusive<f64> = 0.1..=10.0;
 
-/// What relief and size may be: factors on the recipe's own, without unit.
+/// Range of relief and size: factors on the recipe's own values, without unit.
 pub const STRETCH: RangeInclusive<f64> = 0.25..=4.0;
 
-/// Where the knobs stand; those of [`Knobs::default`] change nothing.
+/// The positions of the knobs; those of [`Knobs::default`] change nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knobs {
-    /// Factor on the time that everything works, 0.1 to 10.
+    /// Factor on the duration of all processes, 0.1 to 10.
     pub age: f64,
     /// Factor on rain, 0.1 to 10.
     pub rain: f64,
-    /// Factor on heights, 0.25 to 4: uplift, and what base models lay.
+    /// Factor on elevations, 0.25 to 4: uplift, and the terrain that base models create.
     pub relief: f64,
-    /// Factor on widths, 0.25 to 4: the same landform on ground so many times as wide, heights as they were.
+    /// Factor on widths, 0.25 to 4: the same landform, this many times as wide, with unchanged elevations.
     pub size: f64,
-    /// Metres by which the sea rises, or falls below 0; where there is no sea, its level. `None` leaves it.
+    /// Metres by which the sea rises, or falls if below 0; if there is no sea, its level. `None` leaves it unchanged.
     pub sea: Option<f64>,
-    /// The rock that the land is to be of; `None` leaves it.
+    /// The target rock; `None` leaves it unchanged.
     pub rock: Option<&'static Rock>,
 }
 
@@ -47,12 +48,12 @@ impl Default for Knobs {
 }
 
 impl Knobs {
-    /// Turns a recipe: its parameters, extent, places and sea. Knobs that stand at 1, and the rock that it is of already, leave it
-    /// as it is.
+    /// Applies the knobs to a recipe: its parameters, extent, positions and sea. Knobs at 1, and the recipe's own
+    /// rock, change nothing.
     ///
     /// # Errors
-    /// As [`Knobs::check`], a sea level that is not −16 000 to 16 000 m, and an extent that is not 0.01 to 10⁸ m; the recipe is then as
-    /// before.
+    /// As [`Knobs::check`]; also if the sea level would not be −16 000 to 16 000 m, or the extent not 0.01 to 10⁸ m.
+    /// The recipe is then unchanged.
     pub fn turn(&self, recipe: &mut Recipe) -> Result<()> {
         self.check(recipe)?;
         let sea_level = self.sea_level(recipe.sea_level)?;
@@ -66,11 +67,11 @@ impl Knobs {
         extent.map_or(Ok(()), |extent| recipe.set_extent(extent))
     }
 
-    /// Checks where the knobs stand, for this recipe.
+    /// Checks the positions of the knobs for this recipe.
     ///
     /// # Errors
-    /// A factor outside its range; a size or relief other than 1 where the ground comes from a file; a size other than 1 beside a sketch,
-    /// whose lines lie at metres.
+    /// Returns an error if a factor is outside its range, if size or relief is not 1 and the terrain comes from a
+    /// file, or if size is not 1 and there is a sketch, whose lines are in metres.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         check_range("age", self.age, FACTOR)?;
         check_range("rain", self.rain, FACTOR)?;
@@ -114,7 +115,7 @@ impl Knobs {
     fn turn_parameters(&self, stage: &mut Stage, rocks: [&Rock; 2]) -> Result<()> {
         let model = &mut *stage.model;
         let owner = model.about().name;
-        // What a base model lays as a factor is no height.
+        // If a base model's result is a factor, it is not an elevation.
         let multiplies = model.blend() == Blend::Multiply;
         for param in model.declared() {
             let factor = |knob: Knob| if multiplies && knob == Knob::Relief { 1.0 } else { self.factor(knob, rocks) };
@@ -132,7 +133,7 @@ impl Knobs {
         Ok(())
     }
 
-    /// What a parameter is multiplied by that goes with a knob, where the rock changes from one to the other.
+    /// Returns the factor of a parameter that depends on a knob, if the rock changes from the first to the second.
     fn factor(&self, knob: Knob, [before, after]: [&Rock; 2]) -> f64 {
         match knob {
             Knob::Age => self.age,
@@ -145,7 +146,7 @@ impl Knobs {
         }
     }
 
-    /// Moves what has a place in the world, and scales what is a height beside the parameters.
+    /// Moves everything that has a position in the world, and scales elevations that are not parameters.
     fn turn_places(&self, stage: &mut Stage) {
         if let When::Widths(widths) = &mut stage.when {
             *widths = widths.map(|width| (width * self.size).min(1e8));
@@ -162,7 +163,8 @@ impl Knobs {
     }
 }
 
-/// A parameter's value when knobs have turned it by their factors; `None` where it stays. `get` has it, and others beside it.
+/// Returns a parameter's value after knobs have changed it by their factors; `None` if it stays. `get` returns its
+/// value and those of other parameters.
 fn turned(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Knob) -> f64) -> Option<Value> {
     let power = |power: KnobPower| match power {
         KnobPower::Number(power) => Some(power),
@@ -177,7 +179,7 @@ fn turned(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Kn
     times(get(param.name).filter(|_| factor != 1.0)?, param, factor)
 }
 
-/// `factor` to the power of `power`; exact for whole powers near 1, so that a knob turned by 2 doubles.
+/// Returns `factor` to the power of `power`; exact for common powers, so that a knob at 2 doubles exactly.
 fn raised(factor: f64, power: f64) -> f64 {
     match power {
         1.0 => factor,
@@ -189,12 +191,12 @@ fn raised(factor: f64, power: f64) -> f64 {
     }
 }
 
-/// A value times a factor, within what the parameter allows; `None` where it stands for "none" and stays.
+/// Returns a value times a factor, clamped to the parameter's range; `None` if it means "none" and stays.
 fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     match (value, param.kind) {
         (Value::Number(x), ParamKind::Number { min, max }) => {
             let angle = param.unit == "°";
-            // An angle at its upper end lets nothing slide.
+            // With an angle at its upper end nothing slides.
             let is_none = x == 0.0 || (angle && x == max) || param.none == Some(x);
             let turned = if angle { libm::atan(libm::tan(x.to_radians()) * factor).to_degrees() } else { x * factor };
             (!is_none).then(|| Value::Number(turned.clamp(min, max)))
@@ -207,7 +209,8 @@ fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     }
 }
 
-/// What the knobs turn, as a table of the book in Markdown: a row a model, a column a knob.
+/// Returns the parameters that the knobs change, as a table of the book in Markdown: one row for each model, one
+/// column for each knob.
 pub fn table() -> String {
     let rock = [Knob::Erodibility, Knob::Slope, Knob::Repose, Knob::Creep, Knob::Debris];
     let columns: [(&str, &[Knob]); 5] = [
@@ -232,7 +235,7 @@ pub fn table() -> String {
     out
 }
 
-/// How a power is written behind a parameter's name.
+/// Returns how a power is written after a parameter's name.
 fn suffix(power: KnobPower) -> String {
     match power {
         KnobPower::Number(1.0) => String::new(),

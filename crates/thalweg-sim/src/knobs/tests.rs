@@ -1,7 +1,7 @@
 use super::*;
 use thalweg_core::Grid;
 
-/// A recipe with something for every knob.
+/// A recipe that has parameters for every knob.
 const TEXT: &str = "\
 extent = [8000.0, 6000.0]\ncells = 100\nsea_level = -20.0\n\
 [[stage]]\nmodel = \"gradient_noise\"\namplitude = 500.0\noffset = 100.0\nwavelength = 2000.0\n\
@@ -80,7 +80,7 @@ fn age_and_rain_are_factors_on_time_and_water() {
     // Discharge is rain times area: K·(4A)^½ is 2K·A^½.
     assert_eq!(number(&wet, "stream_power", "erodibility"), 2e-6);
     assert_eq!((number(&wet, "droplets", "density"), number(&wet, "river_network", "runoff")), (1600.0, 2.0));
-    // Half the rain for twice the time makes as many droplets.
+    // Half the rain for twice the time produces as many droplets.
     let both = turned(&Knobs { age: 2.0, rain: 0.5, ..Knobs::default() });
     assert_eq!(number(&both, "droplets", "density"), 400.0);
 }
@@ -97,7 +97,7 @@ fn another_rock_turns_by_the_ratio_of_figures_and_back() {
         let want = (tan(30.0) * tan(rock.slope) / tan(granite.slope)).atan().to_degrees();
         assert!((number(&other, "stream_power", "slope_limit") - want).abs() < 1e-9, "{}", rock.name);
         assert!((number(&other, "droplets", "erosion") - 0.05 * ratio.sqrt()).abs() < 1e-12, "{}", rock.name);
-        // No rock falls at 90°, whatever the rock; and loose ground is never cut less readily than rock.
+        // No rock fails at 90°, whatever the rock; and sediment never erodes less readily than rock.
         assert_eq!(number(&other, "thermal", "rock_talus"), 90.0);
         assert!(number(&other, "stream_power", "loose_ease") >= 1.0);
         let mut back = other;
@@ -105,7 +105,7 @@ fn another_rock_turns_by_the_ratio_of_figures_and_back() {
         assert!((number(&back, "stream_power", "erodibility") / 1e-6 - 1.0).abs() < 1e-12, "{}", rock.name);
         assert!((number(&back, "stream_power", "slope_limit") - 30.0).abs() < 1e-9, "{}", rock.name);
     }
-    // A recipe may speak of another rock from the first.
+    // A recipe may be for another rock from the start.
     let mut shale = Recipe::parse(&format!("rock = \"shale\"\n{TEXT}")).unwrap();
     Knobs { rock: Some(granite), ..Knobs::default() }.turn(&mut shale).unwrap();
     assert!((number(&shale, "stream_power", "erodibility") * 7.5 / 1e-6 - 1.0).abs() < 1e-12);
@@ -123,7 +123,7 @@ fn relief_scales_heights_and_leaves_factors() {
     let stage = &high.stages[3];
     assert_eq!((stage.strokes[0].strength, stage.strokes[0].radius), (120.0, 250.0));
     assert_eq!(stage.layers["protect"].scale, Some([200.0, 600.0]));
-    // A floor that is none stays none.
+    // A floor that means "none" stays.
     assert_eq!(number(&high, "droplets", "floor"), -16_000.0);
 }
 
@@ -143,7 +143,7 @@ fn size_moves_everything_that_has_a_place() {
     wide.stages.iter().for_each(|stage| stage.check(&grid, 0).unwrap());
 }
 
-/// Droplets on strides of a cell are alike at any size, to the bit: the same ground on cells twice as wide.
+/// Droplets whose stride is a cell give the same bits at any size: the same terrain on cells twice as wide.
 #[test]
 fn twice_as_wide_is_the_same_landform() {
     let text = "extent = [3200.0, 3200.0]\ncells = 64\nseed = 3\n\
@@ -178,7 +178,7 @@ fn counts_stay_counts_and_zero_stays_zero() {
     let none = Some(Value::Number(0.0));
     assert_eq!(count(0, 5.0), (Some(Value::Count(0)), none));
     assert_eq!(count(15, 2.5), (Some(Value::Count(38)), none));
-    // None at all would mean "leave it to the density".
+    // A count of 0 would mean "use the density instead".
     assert_eq!(count(2, 0.1), (Some(Value::Count(1)), none));
     assert_eq!(count(3_000_000_000, 10.0), (Some(Value::Count(4_000_000_000)), none));
 }

@@ -1,4 +1,4 @@
-//! Lines that are drawn and taken away in a recipe, and the file that they are laid in when it is saved.
+//! Drawing and erasing of sketch features in a recipe, and the file in which they are saved.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use thalweg_core::{Edge, Error, Grid, Height, Result};
 use thalweg_io::atomic::write_text;
 
 impl Recipe {
-    /// The world that its sketch lies in, in metres; `grid` is that of one of its levels.
+    /// Returns the world of its sketch, in metres; `grid` is that of one of its levels.
     pub fn sketch_world(&self, grid: &Grid) -> SketchWorld {
         SketchWorld {
             extent: self.extent().unwrap_or_else(|| grid.map_extent()),
@@ -17,7 +17,7 @@ impl Recipe {
         }
     }
 
-    /// Its sketch, checked; empty where it has none.
+    /// Returns its sketch, checked; empty if it has none.
     ///
     /// # Errors
     /// As [`Sketch::read`].
@@ -26,11 +26,12 @@ impl Recipe {
         self.sketch.as_ref().map_or_else(|| Ok(Sketch::default()), |drawn| drawn.read(&self.folder, &world))
     }
 
-    /// Draws a ridge, a river, a coast or a height. The lines are in the recipe itself from then on, until it is saved.
+    /// Adds a ridge, a river, a coast or a height. The features are in the recipe itself from then on, until it is
+    /// saved.
     ///
     /// # Errors
-    /// What contradicts itself, the world or what is drawn already, in words, with the feature's number; looped edges. Nothing is
-    /// changed then.
+    /// Returns an error, with the feature's number, if the feature contradicts itself, the world or other features,
+    /// or if edges are looped. Nothing is changed then.
     pub fn draw(&mut self, feature: SketchFeature, grid: &Grid) -> Result<()> {
         self.only_with_ends("sketch")?;
         let mut sketch = self.drawn(grid)?;
@@ -38,11 +39,11 @@ impl Recipe {
         self.put_sketch(sketch, grid)
     }
 
-    /// Takes the feature of that number, from 0, away.
+    /// Removes the feature with this index, from 0.
     ///
     /// # Errors
-    /// No such feature; what then contradicts itself, as a river may that lay inside a coast; as [`Recipe::drawn`]. Nothing is changed
-    /// then.
+    /// Returns an error if there is no such feature, or the rest contradicts itself, as a river can that was inside a
+    /// coast; also as [`Recipe::drawn`]. Nothing is changed then.
     pub fn erase(&mut self, number: usize, grid: &Grid) -> Result<()> {
         let mut sketch = self.drawn(grid)?;
         let count = sketch.features.len();
@@ -58,7 +59,7 @@ impl Recipe {
             self.sketch = None;
             return Ok(());
         }
-        // What a file could not hold is refused like what contradicts itself.
+        // A feature that a file cannot contain is refused like a contradiction.
         let world = self.sketch_world(grid);
         let drawn =
             SketchFrom::Here(Arc::new(sketch.whole().map_err(|what| Error::Recipe(format!("sketch: {what}")))?));
@@ -67,7 +68,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// Refuses a key that a looped world has no use for.
+    /// Refuses a key that does not apply to a looped world.
     pub(super) fn only_with_ends(&self, key: &str) -> Result<()> {
         if self.edges.contains(&Edge::Looped) {
             let remedy = format!("remove `{key}`, or set other `edges` than \"looped\"");
@@ -76,8 +77,9 @@ impl Recipe {
         Ok(())
     }
 
-    /// Lays lines that are in no file beside the recipe's file at `path`, under its name, and names that. The file that a recipe there
-    /// names so already is written over; any other one stays as it is, and a number goes into the name.
+    /// Writes lines that are in no file next to the recipe's file at `path`, under its name, and makes the recipe
+    /// name that file. A file that the previous recipe at `path` already names is overwritten; any other one stays as
+    /// it is, and a number is added to the name.
     pub(super) fn lay_lines(&mut self, path: &Path) -> Result<()> {
         let Some(SketchFrom::Here(sketch)) = &self.sketch else { return Ok(()) };
         let text = sketch.to_geojson();

@@ -1,4 +1,4 @@
-//! Recipes and files: what a file opens as, and how a recipe is saved.
+//! Recipes and files: opening a file as a recipe, and saving a recipe.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use thalweg_models::model::Role;
 use thalweg_models::models;
 
 impl Recipe {
-    /// Whether a file is a recipe by its name: it ends in `.toml`, in letters of either case.
+    /// Returns true if a file's name is that of a recipe: it ends in `.toml`, in upper or lower case.
     pub fn is_named(path: &Path) -> bool {
         path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
     }
 
-    /// The recipe of a file: its text, or, of an elevation model, one in which water is let loose upon it.
+    /// Returns the recipe of a file: its text or, for an elevation model, a recipe in which water flows over it.
     ///
     /// # Errors
-    /// As [`Recipe::read`]; a name that no reader of terrain knows.
+    /// As [`Recipe::read`]; also if no reader of terrain knows the file's name extension.
     pub fn open(path: impl Into<FilePath>) -> Result<Self> {
         let path = &path.into();
         if Self::is_named(path) {
@@ -35,19 +35,21 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// Writes the recipe's text into a file, whole or not at all. Where that lies in another folder than the recipe came from, its own
-    /// files are named from the root on. An elevation model among the system's passing files, as a preset's is, would not stay: it
-    /// is laid beside. So are lines that are drawn and in no file yet, as GeoJSON under the recipe's name.
+    /// Writes the recipe's text into a file, completely or not at all. If the file is in another folder than the
+    /// recipe came from, the recipe's own files are named by absolute paths. An elevation model in the system's
+    /// temporary folder, such as a preset's, would not persist: it is copied next to the recipe. Drawn lines that are
+    /// in no file yet are written next to it too, as GeoJSON under the recipe's name.
     ///
     /// # Errors
-    /// When the recipe itself reads that file, or it cannot be written; another file in the place of that elevation model or of the lines.
+    /// Returns an error if the recipe itself reads that file, it cannot be written, or another file exists in the
+    /// place of that elevation model or of the lines.
     pub fn save(&self, path: &Path) -> Result<()> {
         apart(&self.reads(), &[path.to_path_buf()])?;
         let text = self.placed(path)?;
         atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
     }
 
-    /// Its text for a file there.
+    /// Returns its text for a file at this path.
     fn placed(&self, path: &Path) -> Result<String> {
         let here =
             |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
@@ -73,8 +75,8 @@ impl Recipe {
         Ok(recipe.to_toml())
     }
 
-    /// What is to be set in `plain`, a recipe before it was turned, to come to this one: cells, seed, parameters. `None` where they differ
-    /// in anything else.
+    /// Returns the settings that turn `plain`, an earlier recipe, into this one: cells, seed, parameters. `None` if
+    /// they differ in anything else.
     pub fn overrides_of(&self, plain: &Self) -> Option<Overrides> {
         let mut plain = plain.clone();
         let mut overrides = Overrides {
@@ -100,11 +102,11 @@ impl Recipe {
     }
 }
 
-/// What was set in a recipe. `None` is what was not.
+/// Changed settings of a recipe. `None` means unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overrides {
-    /// Cells on the long side.
+    /// Number of cells on the long side.
     pub cells: Option<usize>,
     /// The seed.
     pub seed: Option<u64>,

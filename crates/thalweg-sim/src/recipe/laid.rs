@@ -1,4 +1,4 @@
-//! [`WorldPlace`]: where on Earth a made world is laid.
+//! [`WorldPlace`]: the position of a generated world on Earth.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use thalweg_core::declare::keys::{self, Form, Key, Pair, key};
 use thalweg_core::{Error, Georeference, MapPoint, Result};
 use thalweg_io::{geokeys, units};
 
-/// A coordinate system in metres, and where in it the world's north-western corner lies.
+/// A coordinate system in metres, and the position of the world's north-western corner in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorldPlace {
     /// EPSG code of a projected system in metres, 1024 to 32 766.
@@ -16,17 +16,18 @@ pub struct WorldPlace {
 }
 
 impl WorldPlace {
-    /// A place that nobody would name.
+    /// A placeholder that differs from every valid place.
     const BLANK: Self = Self { epsg: 0, corner: MapPoint::new(0.0, 0.0) };
 
-    /// Checked: `crs` is the text `EPSG:CODE`.
+    /// Returns a checked place: `crs` is the text `EPSG:CODE`.
     ///
     /// # Errors
-    /// Another text or a code out of range; a system known to be in degrees, in feet, or of metres that are not the ground's; a corner out
-    /// of range.
+    /// Returns an error for another text or a code out of range; for a system known to be in degrees, in feet, or in
+    /// metres that are not ground distances; or for a corner out of range.
     pub fn new(crs: &str, corner: MapPoint) -> Result<Self> {
         let code = crs.strip_prefix("EPSG:").and_then(|code| code.parse::<u16>().ok());
-        // Codes of geographic and geocentric systems lie together; 32767 stands for a system without a code.
+        // Codes of geographic and geocentric systems are between 4000 and 5000; 32767 stands for a system without a
+        // code.
         let code = code.filter(|code| (1024..32_767).contains(code) && !(4000..5000).contains(code));
         let epsg = code.ok_or_else(|| Error::value("crs", crs, ALLOWED))?;
         if !(CORNER.takes)(corner.into()) {
@@ -38,14 +39,14 @@ impl WorldPlace {
         Ok(place)
     }
 
-    /// The georeference of cells of `cell` metres, north up, the first of them at the corner.
+    /// Returns the georeference of cells of `cell` metres, north up, with the first of them at the corner.
     pub fn georeference(&self, cell: f64) -> Georeference {
         let MapPoint { x, y } = self.corner;
         geokeys::projected_crs(self.epsg, [x, cell, 0.0, y, 0.0, -cell])
     }
 }
 
-/// What a system may be.
+/// The allowed systems, in words.
 const ALLOWED: &str = "EPSG:CODE of a projected system in metres, such as EPSG:32632";
 
 const CORNER: Pair = Pair {
@@ -54,7 +55,7 @@ const CORNER: Pair = Pair {
     number: || json!({"type": "number", "minimum": -1e8, "maximum": 1e8}),
 };
 
-/// How a code stands in a recipe.
+/// The form of a code in a recipe.
 struct Code;
 
 impl Form<u16> for Code {
@@ -79,7 +80,7 @@ const KEYS: [Key<WorldPlace>; 2] = [
     key!(WorldPlace, corner, CORNER, "Easting and northing of its north-western corner, in metres."),
 ];
 
-/// How [`WorldPlace`] stands in a recipe: `{ crs = "EPSG:CODE", corner = [x, y] }`.
+/// The form of [`WorldPlace`] in a recipe: `{ crs = "EPSG:CODE", corner = [x, y] }`.
 pub(super) struct Laid;
 
 impl Form<WorldPlace> for Laid {
@@ -116,7 +117,8 @@ mod tests {
         let reference = grid.georeference.unwrap();
         assert_eq!(reference.epsg(), Some(32632));
         assert_eq!(reference.transform, Some([400_000.0, 100.0, 0.0, 5.2e6, 0.0, -100.0]));
-        // Degrees, degrees by their code, feet (Texas), Pseudo-Mercator, and what is no code or lies nowhere.
+        // Degrees, degrees by their code, feet (Texas), Pseudo-Mercator, and values that are no code or are used
+        // nowhere.
         let codes = ["EPSG:4326", "EPSG:4978", "EPSG:2276", "EPSG:3857", "32632", "EPSG:32767", "EPSG:x", "EPSG:70000"];
         for code in codes {
             let error = with(&format!("{{ crs = \"{code}\", corner = [0, 0] }}")).err().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! On which levels a recipe's stages run, and which is the first: [`When`] and [`Coarsest`].
+//! The levels on which a recipe's stages run, and the first of them: [`When`] and [`Coarsest`].
 
 use serde_json::{Value as Json, json};
 
@@ -6,65 +6,65 @@ use thalweg_core::declare::keys::{self, Form, number};
 use thalweg_core::declare::params::{ParamKind, Written};
 use thalweg_core::{Error, Result};
 
-/// How a recipe names its first level.
+/// How a recipe specifies its first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Coarsest {
     /// There is one level.
     #[default]
     None,
-    /// Cells are halved while at least [`FEWEST`](crate::plan::FEWEST) are left, and the short side comes out by
-    /// [`OFF`](crate::plan::OFF).
+    /// Cells are halved while at least [`FEWEST`](crate::plan::FEWEST) are left, and the short side deviates by no
+    /// more than [`OFF`](crate::plan::OFF).
     Auto,
-    /// So many cells on the long side, 1 to 1 048 576.
+    /// A number of cells on the long side, 1 to 1 048 576.
     Cells(usize),
 }
 
-/// What finer levels are made by, once great valleys are found.
+/// How finer levels are computed, once the large valleys exist.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Beyond {
     /// By the recipe's stages over the whole terrain, up to its cells.
     #[default]
     Global,
-    /// Beyond the level `from`, the last that stages run on, cell by cell of what lies around ([`local`](thalweg_refine)): any part
-    /// alone, and every river arrives.
+    /// Beyond the level `from`, the last on which stages run, each cell from its neighbourhood
+    /// ([`local`](thalweg_refine)): any part can be computed alone, and drainage stays complete.
     Local {
         /// The global level.
         from: LocalFrom,
     },
 }
 
-/// How a recipe names its global level, the last that its stages run on.
+/// How a recipe specifies its global level, the last on which its stages run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum LocalFrom {
-    /// The finest that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side; a finer one where stages that change
-    /// ground name its widths.
+    /// The finest level that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side; a finer one if
+    /// stages that change the terrain name its widths.
     #[default]
     Auto,
-    /// So many cells on the long side, 1 to 1 048 576.
+    /// A number of cells on the long side, 1 to 1 048 576.
     Cells(usize),
-    /// The finest with cells of this width or more, 0.001 to 100 000 m.
+    /// The finest level with cells of this width or more, 0.001 to 100 000 m.
     Width(f64),
 }
 
-/// On which levels a stage runs.
+/// The levels on which a stage runs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum When {
-    /// On all. Base models lay their whole ground on the first, and on each finer one what it adds to that; models that
-    /// only read the ground run on the last.
+    /// All levels. Base models create their whole terrain on the first, and on each finer one the detail that it
+    /// adds; models that only read the terrain run on the last.
     #[default]
     All,
-    /// On the coarsest.
+    /// The coarsest level.
     First,
-    /// On the last.
+    /// The last level.
     Last,
-    /// On those with cells of such a width in metres: least and greatest, both included, each 0 to 1e8.
+    /// Levels whose cells have a width in metres in this range: least and greatest, both included, each 0 to 1e8.
     Widths([f64; 2]),
 }
 
-/// Cells on the long side of a recipe's grid.
+/// Number of cells on the long side of a recipe's grid.
 pub(super) const CELLS: ParamKind = ParamKind::Count { min: 1, max: 1 << 20 };
 
-/// How [`Coarsest`] stands in a recipe: a word or a number; left out, there is one level.
+/// The form of [`Coarsest`] in a recipe: a word or a number; without it, there is one level.
 pub(super) struct FirstLevel;
 
 const AUTO: &str = "auto";
@@ -91,16 +91,16 @@ impl Form<Coarsest> for FirstLevel {
     }
 }
 
-/// How [`Beyond`] stands in a recipe.
+/// The form of [`Beyond`] in a recipe.
 pub(super) struct BeyondGlobal;
 
 const WAYS: [(&str, Beyond); 2] = [("global", Beyond::Global), ("local", Beyond::LOCAL)];
 
 impl Beyond {
-    /// Local levels beyond a global one that is chosen.
+    /// Local levels beyond an automatically chosen global one.
     pub const LOCAL: Self = Self::Local { from: LocalFrom::Auto };
 
-    /// The global level; [`LocalFrom::Auto`] where no level is local.
+    /// Returns the global level; [`LocalFrom::Auto`] if no level is local.
     pub fn local_from(self) -> LocalFrom {
         match self {
             Self::Global => LocalFrom::Auto,
@@ -125,10 +125,10 @@ impl Form<Beyond> for BeyondGlobal {
     }
 }
 
-/// How [`LocalFrom`] stands in a recipe: cells on the long side, or the width of one in a text.
+/// The form of [`LocalFrom`] in a recipe: cells on the long side, or the width of one as text.
 pub(super) struct GlobalLevel;
 
-/// Widths of cells that may be named, in metres.
+/// Range of the widths of cells that may be given, in metres.
 const WIDTHS: [f64; 2] = [1e-3, 1e5];
 
 impl Form<LocalFrom> for GlobalLevel {
@@ -157,12 +157,12 @@ impl Form<LocalFrom> for GlobalLevel {
     }
 }
 
-/// How [`When`] stands in a recipe: a word, or widths of cells.
+/// The form of [`When`] in a recipe: a word, or widths of cells.
 pub(super) struct OnLevels;
 
 const WORDS: [(&str, When); 3] = [("all", When::All), ("first", When::First), ("last", When::Last)];
 
-/// The ends of [`When::Widths`], and what they are where they are left out.
+/// The keys of [`When::Widths`], and their values if they are left out.
 const ENDS: [(&str, f64); 2] = [("finest", 0.0), ("coarsest", 1e8)];
 
 impl Form<When> for OnLevels {

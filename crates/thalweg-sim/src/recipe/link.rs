@@ -1,7 +1,7 @@
 //! A recipe as a word that fits into the fragment of a link.
 //!
-//! The recipe's text is deflated (RFC 1951) behind a byte that says by which version of this file, and written in the letters of
-//! base64url (RFC 4648, section 5) without padding, which links carry unchanged.
+//! The recipe's text is deflated (RFC 1951) and preceded by a byte with the version of this format, and then encoded
+//! as base64url (RFC 4648, section 5) without padding, which links carry unchanged.
 
 use std::io::{Read as _, Write as _};
 
@@ -14,17 +14,17 @@ use flate2::write::DeflateEncoder;
 use crate::recipe::Recipe;
 use thalweg_core::{Error, Result};
 
-/// What is written, and the one thing that is read.
+/// The version that is written, and the only one that is read.
 const VERSION: u8 = 1;
-/// Longest text that a link may hold: one of a few letters could unpack into a thousand times as many.
+/// The longest text that a link may contain: a link of a few letters could unpack into a thousand times as many.
 const MOST: u64 = 1 << 20;
 
 impl Recipe {
-    /// The recipe as a word of letters, digits, `-` and `_`: [`Recipe::from_link`] makes the same recipe of it, and a run of that has the
-    /// same bits. Files that it names do not go with it.
+    /// Returns the recipe as a word of letters, digits, `-` and `_`, from which [`Recipe::from_link`] restores the
+    /// same recipe, whose run has the same bits. Files that it names are not included.
     ///
     /// # Errors
-    /// A recipe of more than a mebibyte of text.
+    /// Returns an error if the recipe's text is longer than a mebibyte.
     pub fn to_link(&self) -> Result<String> {
         let text = self.to_toml();
         if text.len() as u64 > MOST {
@@ -39,10 +39,11 @@ impl Recipe {
         packed.map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).map_err(Error::io("link", "pack"))
     }
 
-    /// The recipe of a link's fragment, with or without its `#`.
+    /// Returns the recipe of a link's fragment, with or without its `#`.
     ///
     /// # Errors
-    /// A word that is empty, cut off or altered, or of another version, or whose text is over a mebibyte or no recipe.
+    /// Returns an error if the word is empty, cut off or altered, or of another version, or if its text is over a
+    /// mebibyte or no recipe.
     pub fn from_link(link: &str) -> Result<Self> {
         let link = link.trim().trim_start_matches('#');
         let bad = |why: &str| Error::Recipe(format!("the link holds no recipe: {why}"));
@@ -102,7 +103,7 @@ mod tests {
         assert!(told(&packed(&vec![b' '; 3 << 20])).contains("longer than"));
         assert!(told(&packed(b"[[stage]]\nmodel = \"of_tomorrow\"\n")).contains("of_tomorrow"));
         assert!(told(&packed(&[0xff, 0xfe])).contains("altered"));
-        // Whatever the letters are, it is a sentence.
+        // The error is a sentence, whatever the letters are.
         let letters: Vec<u8> = link.bytes().collect();
         for k in 0..link.len() {
             let mut other = link.clone().into_bytes();

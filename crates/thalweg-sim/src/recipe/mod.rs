@@ -69,7 +69,7 @@ pub use stage::{ModelAt, Stage};
 pub use start::{Cut, Levels, Start};
 pub use text::{RECIPE_FILE, SCHEMA_FILE, recipe_schema};
 
-/// The largest number of stages accepted.
+/// The largest number of stages that is accepted.
 pub(crate) const MAX_STAGES: usize = 1000;
 
 /// A world's extent, grid, seed and stages; checked.
@@ -79,38 +79,41 @@ pub struct Recipe {
     pub name: String,
     /// A paragraph about the landform.
     pub about: String,
-    /// The ground that it begins with.
+    /// The terrain from which it starts.
     pub start: Start,
-    /// Cells on the long side, 1 to 1 048 576; 0 stands for as many as an elevation model, or the caller's terrain, has.
+    /// Number of cells on the long side, 1 to 1 048 576; 0 means as many as an elevation model, or the caller's
+    /// terrain, has.
     pub cells: usize,
-    /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
+    /// The world's seed. TOML's numbers are signed: the upper half of the seeds is written and read as negative
+    /// numbers.
     pub seed: u64,
-    /// What happens at its sides, north, east, south, west.
+    /// The types of its edges, in the order north, east, south, west.
     pub edges: Edges,
     /// Sea level in metres, -16 000 to 16 000; `None` without a sea.
     pub sea_level: Option<f64>,
-    /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
+    /// The rock for which the parameters are set; [`Knobs`](crate::knobs::Knobs) convert them to another.
     pub rock: &'static Rock,
-    /// The colours of its heights in pictures.
+    /// The colours of its elevations in pictures.
     pub ramp: &'static Ramp,
-    /// Climate and colours of what covers its ground.
+    /// Climate and colours of the ground cover.
     pub textures: TextureRules,
-    /// Ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`].
+    /// Ridges, rivers, coasts and elevations that constrain the terrain, see [`crate::sketch`].
     pub sketch: Option<SketchFrom>,
     /// The stages in the order in which they run, at most 1000.
     pub stages: Vec<Stage>,
-    /// The folder that paths are relative to, on the disk or in memory.
+    /// The folder to which paths are relative, on disk or in memory.
     pub folder: FilePath,
 }
 
 impl Recipe {
-    /// A recipe with one stage over a terrain given by the caller, for [`Run::over`](crate::run::Run::over); `seed` is the world's.
+    /// Returns a recipe with one stage for a terrain given by the caller ([`Run::over`](crate::run::Run::over));
+    /// `seed` is the world's.
     pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
         Self { name: name.to_string(), seed, stages: vec![Stage::new(name, model)], ..Self::blank() }
     }
 
-    /// What a text says that says nothing.
+    /// Returns the recipe of an empty text: the defaults.
     fn blank() -> Self {
         Self {
             name: "world".into(),
@@ -129,12 +132,12 @@ impl Recipe {
         }
     }
 
-    /// The local forms of its stages together, where cells of its global level are `cell` metres wide.
+    /// Returns the combined local forms of its stages, for a global level with cells `cell` metres wide.
     pub fn local(&self, cell: f64) -> Local {
         let mut local = Local::new(cell);
         for (stage, pass) in self.stages.iter().zip(self.last_passes()).filter(|(stage, _)| !stage.muted) {
             local.key = stage.key(self.seed);
-            // As it ran on the global level.
+            // With the parameters with which it ran on the global level.
             if let Ok(model) = stage.model_at(pass) {
                 model.local(&mut local);
             }
@@ -142,50 +145,51 @@ impl Recipe {
         local
     }
 
-    /// Label and local form, in words, of each of its stages; `None` of one that ends at the global level.
+    /// Returns the label and the local form, in words, of each of its stages; `None` for a stage that ends at the
+    /// global level.
     pub fn local_forms(&self) -> Vec<(&str, Option<&'static str>)> {
         let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
         let mut local = Local::new(grids.last().map_or(1.0, |grid| grid.cell));
         self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.local(&mut local))).collect()
     }
 
-    /// A label like `wish` that no stage has: itself, or with a number behind it.
+    /// Returns a label like `wish` that no stage has: `wish` itself, or `wish` with a number appended.
     pub fn free_label(&self, wish: &str) -> String {
         let is_free = |label: &String| !self.stages.iter().any(|stage| stage.label == *label);
         let labels = std::iter::once(wish.to_string()).chain((2..).map(|n| format!("{wish} {n}")));
         labels.into_iter().find(is_free).unwrap_or_default()
     }
 
-    /// The number of the stage of that label, from 0.
+    /// Returns the index of the stage with that label, from 0.
     ///
     /// # Errors
-    /// When no stage has that label.
+    /// Returns an error if no stage has that label.
     pub fn stage_of(&self, label: &str) -> Result<usize> {
         let labels = || self.stages.iter().map(|stage| stage.label.as_str());
         labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
     }
 
-    /// Sets a parameter of the stage of that label, which is its owner in messages.
+    /// Sets a parameter of the stage with that label; messages name the label as the parameter's owner.
     ///
     /// # Errors
-    /// No such stage or parameter, a value that it does not take.
+    /// Returns an error if there is no such stage or parameter, or the parameter does not accept the value.
     pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
         let number = self.stage_of(label)?;
         self.stages[number].model.set(label, parameter, value)
     }
 
-    /// Leaves out the stages after the one of that label.
+    /// Removes the stages after the one with that label.
     ///
     /// # Errors
-    /// No such stage.
+    /// Returns an error if there is no such stage.
     pub fn end_at(&mut self, label: &str) -> Result<()> {
         let number = self.stage_of(label)?;
         self.stages.truncate(number + 1);
         Ok(())
     }
 
-    /// The files on the disk that its run reads: layers, the terrain that it begins with, the sidecars beside them, and the sketch.
-    /// Paths are joined to [`Recipe::folder`]; there are none if that is in memory.
+    /// Returns the files on disk that its run reads: layers, the elevation model from which it starts, their sidecar
+    /// files, and the sketch. Paths are joined to [`Recipe::folder`]; there are none if that is in memory.
     pub fn reads(&self) -> Vec<PathBuf> {
         if self.folder.is_in_memory() {
             return Vec::new();
@@ -202,10 +206,11 @@ impl Recipe {
             .collect()
     }
 
-    /// The same recipe with its files named from the root on, so that it may be put into any folder of their store.
+    /// Returns the recipe with absolute paths to its files, so that it can be written into any folder of the same
+    /// store.
     ///
     /// # Errors
-    /// When there is no current folder.
+    /// Returns an error if there is no current folder.
     pub fn absolute(&self) -> Result<Self> {
         let mut copy = self.clone();
         for path in copy.files_mut() {
@@ -217,7 +222,8 @@ impl Recipe {
         Ok(copy)
     }
 
-    /// The files that it names: the terrain that it begins with, the sketch, layers.
+    /// Returns the paths of the files that it names: the elevation model from which it starts, the sketch, and
+    /// layers.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let dem = if let Start::FromDem { path } = &mut self.start { Some(path) } else { None };
         let sketch = self.sketch.iter_mut().filter_map(|sketch| match sketch {
@@ -232,8 +238,8 @@ impl Recipe {
         dem.into_iter().chain(sketch).chain(layers)
     }
 
-    /// The same recipe as it stands in `folder`: files that lie there, or in folders of it, are named from there on, so that
-    /// the folder may be moved; all others from the root on.
+    /// Returns the recipe for a file in `folder`: files in that folder or its subfolders are named relative to it, so
+    /// that the folder can be moved; all others by absolute paths.
     ///
     /// # Errors
     /// As [`Recipe::absolute`].
@@ -249,7 +255,7 @@ impl Recipe {
         Ok(copy)
     }
 
-    /// Fingerprint of the resolved recipe (XXH3-64, 16 hexadecimal digits).
+    /// Returns the fingerprint of the resolved recipe (XXH3-64, 16 hexadecimal digits).
     pub fn hash(&self) -> String {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.to_toml().as_bytes()))
     }

@@ -1,4 +1,4 @@
-//! [`Scatter`]: how worlds of one recipe, each another continent, lie scattered over a plane without end.
+//! [`Scatter`]: the distribution of continents, which are worlds of one recipe, over an unbounded plane.
 
 use serde_json::Value as Json;
 
@@ -6,19 +6,19 @@ use thalweg_core::declare::keys::{self, Form, Key, key};
 use thalweg_core::declare::params::ParamKind;
 use thalweg_core::{Error, Result};
 
-/// How continents lie scattered: one, or none, in each square of a lattice.
+/// The distribution of continents: one, or none, in each square of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scatter {
     /// Side of the lattice's squares, 0.01 to 1e9 m: at least the longer side of the recipe's extent.
     pub spacing: f64,
-    /// Depth of the sea between, 1 to 12 000 m.
+    /// Depth of the sea between them, 1 to 12 000 m.
     pub depth: f64,
-    /// Share of the squares that hold sea alone, 0 to 1.
+    /// Share of the squares that contain only sea, 0 to 1.
     pub empty: f64,
 }
 
 impl Scatter {
-    /// Squares of a million metres.
+    /// The defaults, with squares of a million metres.
     const USUAL: Self = Self { spacing: 1e6, depth: 3800.0, empty: 0.15 };
 }
 
@@ -32,7 +32,7 @@ const KEYS: [Key<Scatter>; 3] = [
     key!(Scatter, empty, EMPTY, "Share of the squares that hold sea alone."),
 ];
 
-/// How [`Scatter`] stands in a recipe: `{ spacing = m, depth = m, empty = share }`.
+/// The form of [`Scatter`] in a recipe: `{ spacing = m, depth = m, empty = share }`.
 pub(super) struct Scattered;
 
 impl Form<Scatter> for Scattered {

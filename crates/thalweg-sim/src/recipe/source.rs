@@ -1,4 +1,4 @@
-//! [`LayerSource`]: where a stage's input layer comes from.
+//! [`LayerSource`]: the source of a stage's input layer.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,13 @@ use serde_json::{Value as Json, json};
 use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema_of};
 use thalweg_core::{Error, Result};
 
-/// Where a stage's input layer comes from.
+/// The source of a stage's input layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerSource {
     /// A file (relative to the recipe), or a layer that an earlier stage left.
     pub from: From,
-    /// The value that becomes 0 and the one that becomes 1, which differ; what lies beyond is clamped. `None`: values as they are.
+    /// The value that becomes 0 and the one that becomes 1, which differ; values beyond are clamped. `None`: values
+    /// are unchanged.
     pub scale: Option<[f64; 2]>,
 }
 
@@ -51,7 +52,7 @@ const KEYS: [Key<LayerSource>; 3] = [
     key!(LayerSource, scale, SCALE, "Values that become 0 and 1."),
 ];
 
-/// How a source stands in a recipe: a path, or `{ file | layer = …, scale = [from, to] }`.
+/// The form of a source in a recipe: a path, or `{ file | layer = …, scale = [from, to] }`.
 pub(super) struct Input;
 
 impl Form<LayerSource> for Input {

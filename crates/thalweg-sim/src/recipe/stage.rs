@@ -1,4 +1,4 @@
-//! [`Stage`]: a model at work in a recipe.
+//! [`Stage`]: a model's use in a recipe.
 
 use std::collections::BTreeMap;
 
@@ -17,30 +17,30 @@ use thalweg_models::model::{Model, Role, set_parameters};
 use thalweg_models::models::Models;
 use thalweg_noise::given::springs::SPRINGS;
 
-/// One model at work, with its parameters and input layers.
+/// The use of a model, with its parameters and input layers.
 #[derive(Clone)]
 pub struct Stage {
-    /// Keys its random numbers; unique in the recipe.
+    /// The key of its random numbers; unique in the recipe.
     pub label: String,
     /// The model.
     pub model: Box<dyn Model>,
     /// Input layers by the name under which the model reads them.
     pub layers: BTreeMap<String, LayerSource>,
-    /// Tables that it is given: springs that run while it does, kinds of soil and beds of rock that stay.
+    /// Its input tables: springs exist while the stage runs; kinds of soil and beds of rock stay.
     pub tables: Tables,
-    /// What is done by hand, in its order, at most [`MAX_STROKES`](strokes::MAX_STROKES).
+    /// User edits in their order, at most [`MAX_STROKES`](strokes::MAX_STROKES).
     pub strokes: Vec<Stroke>,
-    /// Whether it is kept and not run.
+    /// True if the stage is kept in the recipe but not run.
     pub muted: bool,
-    /// On which levels it runs.
+    /// The levels on which it runs.
     pub when: When,
-    /// Factors on its parameters, by their names, with each finer level that it runs on, 0.001 to 1000.
+    /// Factors on its parameters, by their names, for each finer level on which it runs, 0.001 to 1000.
     pub finer: BTreeMap<String, f64>,
 }
 
 /// A stage's model as it runs on one of its levels.
 pub enum ModelAt<'a> {
-    /// As the recipe has it.
+    /// With the recipe's parameters.
     Plain(&'a dyn Model),
     /// With other parameters.
     Changed(Box<dyn Model>),
@@ -58,7 +58,7 @@ impl<'a> std::ops::Deref for ModelAt<'a> {
 }
 
 impl Stage {
-    /// A stage of a model's, with nothing given to it.
+    /// Returns a stage of this model without inputs.
     pub fn new(label: impl Into<String>, model: Box<dyn Model>) -> Self {
         Self {
             label: label.into(),
@@ -72,18 +72,20 @@ impl Stage {
         }
     }
 
-    /// The key of its random numbers in a world of this seed.
+    /// Returns the key of its random numbers in a world with this seed.
     pub fn key(&self, seed: u64) -> rng::Key {
-        // The seed of user edits in stages without a label of their own. Another word would change every world that has such strokes.
+        // The seed of user edits in stages without a label of their own. Another word would change every world that
+        // has such strokes.
         let is_unlabelled = self.label == self.model.about().name;
         let label = if is_unlabelled && self.model.plays(Role::Strokes) { "hands" } else { &self.label };
         rng::Key::new(seed, label)
     }
 
-    /// Its model as it runs after so many coarser levels: with the parameters of `finer` that many times multiplied.
+    /// Returns its model as it runs after `pass` coarser levels: with parameters multiplied by the factors of `finer`
+    /// that many times.
     ///
     /// # Errors
-    /// When a factor takes a parameter out of its range.
+    /// Returns an error if a factor takes a parameter out of its range.
     pub fn model_at(&self, pass: u32) -> Result<ModelAt<'_>> {
         if pass == 0 || self.finer.is_empty() {
             return Ok(ModelAt::Plain(&*self.model));
@@ -105,7 +107,7 @@ impl Stage {
         Ok(ModelAt::Changed(model))
     }
 
-    /// Number of its steps on this grid after so many coarser levels; a muted stage has none.
+    /// Returns the number of its steps on this grid after `pass` coarser levels; a muted stage has none.
     ///
     /// # Errors
     /// As [`Stage::model_at`].
@@ -113,22 +115,23 @@ impl Stage {
         if self.muted { Ok(0) } else { Ok(self.model_at(pass)?.steps(grid)) }
     }
 
-    /// The strokes that are made after so many steps on the level after so many coarser ones.
+    /// Returns the strokes that are made after `step` steps on the level after `pass` coarser ones.
     pub fn strokes_at(&self, pass: u32, step: u32) -> impl Iterator<Item = &Stroke> {
         self.strokes.iter().filter(move |stroke| [stroke.pass, stroke.step] == [pass, step])
     }
 
-    /// Whether its model reads springs.
+    /// Returns true if its model reads springs.
     pub fn takes_springs(&self) -> bool {
         self.model.about().tables.contains(&SPRINGS)
     }
 
-    /// Checks what a grid decides: the model's parameters, where things of tables lie, and the strokes, of the level after so many
-    /// coarser ones. Nothing of a muted stage.
+    /// Checks what depends on the grid: the model's parameters, the places in tables, and the strokes, on the level
+    /// after `pass` coarser ones. A muted stage is not checked.
     ///
     /// # Errors
-    /// As [`Model::check`], and with looped sides as [`Grid::check`] or when the model needs sides that end; a spring, mouth or waypoint
-    /// outside the world, a stroke after more steps than there are, as [`Stroke::check`], and as [`Stage::model_at`].
+    /// As [`Model::check`], [`Stroke::check`] and [`Stage::model_at`]; for looped edges also as [`Grid::check`], or
+    /// if the model does not support them; if a spring, mouth or waypoint is outside the world, or a stroke is after
+    /// more steps than there are.
     pub fn check(&self, grid: &Grid, pass: u32) -> Result<()> {
         if self.muted {
             return Ok(());
@@ -160,7 +163,7 @@ impl Stage {
     }
 }
 
-/// The keys of a stage beside its model's parameters, and before them in a recipe.
+/// The keys of a stage that are written before its model's parameters in a recipe.
 const HEAD: [Key<Stage>; 4] = [
     key!(Stage, label, Text, "Keys the stage's random numbers; the model's name when left out."),
     key!(Stage, muted, (ParamKind::Switch, "1"), "Kept here, and not run.").rare(),
@@ -169,7 +172,7 @@ const HEAD: [Key<Stage>; 4] = [
     key!(Stage, finer, by Stage::factors, "Factors on parameters with each finer level."),
 ];
 
-/// Those that stand behind the parameters.
+/// The keys that are written after the parameters.
 const TAIL: [Key<Stage>; 3] = [
     key!(Stage, layers, by Stage::inputs, "Input layers, by the name under which the model reads them."),
     Key {
@@ -189,7 +192,7 @@ const TAIL: [Key<Stage>; 3] = [
 ];
 
 impl Stage {
-    /// What its model's numbers may be multiplied by with each finer level.
+    /// Returns the form of the factors by which its model's numbers may be multiplied with each finer level.
     fn factors(&self) -> ByName<(ParamKind, &'static str)> {
         let declared = self.model.declared();
         ByName {
@@ -200,7 +203,7 @@ impl Stage {
         }
     }
 
-    /// The layers that its model reads.
+    /// Returns the form of the layers that its model reads.
     fn inputs(&self) -> ByName<Input> {
         let about = self.model.about();
         let names = about.needs.iter().chain(about.uses).map(|spec| spec.name).collect();
@@ -216,7 +219,7 @@ impl Stage {
         let mut stage = Self::new(model.about().name, model);
         keys::read_keys(&mut stage, "", table, &HEAD)?;
         keys::read_keys(&mut stage, "", table, &TAIL)?;
-        // All else are parameters.
+        // All other keys are parameters.
         let declared = stage.model.declared();
         let own = || [MODEL].into_iter().chain(HEAD.iter().chain(&TAIL).map(|key| key.name));
         let is_own = |key: &str| own().any(|own| own == key);
@@ -231,7 +234,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// As it stands in a recipe, with every parameter spelt out.
+    /// Returns its form in a recipe, with every parameter written out.
     pub fn to_toml(&self) -> String {
         let name = self.model.about().name;
         let usual = Self::new(name, self.model.clone());
@@ -242,7 +245,7 @@ impl Stage {
         format!("[[stage]]\n{}", keys::lines(pairs))
     }
 
-    /// The JSON Schema of a model's stages.
+    /// Returns the JSON Schema of a model's stages.
     pub(super) fn schema(model: Box<dyn Model>) -> Json {
         let about = model.about();
         let stage = Self::new(about.name, model);
@@ -258,5 +261,5 @@ impl Stage {
     }
 }
 
-/// The key that decides the others.
+/// The key that determines which others are allowed.
 const MODEL: &str = "model";

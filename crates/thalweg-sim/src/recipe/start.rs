@@ -1,4 +1,4 @@
-//! [`Start`]: the ground that a recipe begins with.
+//! [`Start`]: the terrain from which a recipe starts.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::recipe::levels::{Beyond, Coarsest, LocalFrom};
 use crate::recipe::scatter::Scatter;
 use thalweg_core::{Error, Extent, Result};
 
-/// The ground that a recipe begins with. Each form holds the settings that apply to it and no others.
+/// The terrain from which a recipe starts. Each form contains the settings that apply to it and no others.
 ///
-/// In TOML, `extent` makes a start synthetic, `extent` with `continents` makes it a world of continents, and `from` names an
-/// elevation model. [`Recipe::parse`] refuses a setting that the declared start does not have, and so do the methods of
-/// [`Recipe`] that change one.
+/// In TOML, `extent` makes a start synthetic, `extent` with `continents` makes it a world of continents, and `from`
+/// names an elevation model. [`Recipe::parse`] refuses a setting that the declared start does not have, and so do the
+/// methods of [`Recipe`] that change one.
 ///
 /// ```
 /// use thalweg_sim::recipe::Recipe;
@@ -29,16 +29,16 @@ use thalweg_core::{Error, Extent, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
-    /// Flat ground of a given extent.
+    /// Flat terrain of a given extent.
     Synthetic {
         /// Width and height in metres, each 0.01 to 1e8.
         extent: Extent,
         /// The levels that it is built on.
         levels: Levels,
-        /// Width of the margin that is built around the extent and cut away in the end, as a share of the extent's shorter
-        /// side, 0 to 1.
+        /// Width of the margin that is built around the extent and finally cut away, as a share of the extent's
+        /// shorter side, 0 to 1.
         margin: f64,
-        /// The cells that are cut away in the end.
+        /// The cells that are finally cut away.
         cut: Cut,
         /// The position on Earth, if it has one.
         place: Option<WorldPlace>,
@@ -56,7 +56,7 @@ pub enum Start {
         levels: Levels,
         /// How the continents are distributed.
         scatter: Scatter,
-        /// Where a build of the recipe alone, without its neighbours, lies on Earth.
+        /// The position on Earth of a build of the recipe alone, without its neighbours.
         place: Option<WorldPlace>,
     },
     /// A terrain that the caller passes to [`Run::over`](crate::run::Run::over).
@@ -72,7 +72,8 @@ pub struct Levels {
     pub beyond: Beyond,
 }
 
-/// How many of the last columns and rows of a world are cut away in the end, at its eastern and its southern side.
+/// The numbers of the last columns and rows of a world that are finally cut away, at its eastern and its southern
+/// side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cut {
     /// Columns that are cut away, at the eastern side.
@@ -82,26 +83,26 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Nothing is cut away.
+    /// The cut that removes nothing.
     pub const NONE: Self = Self { cols: 0, rows: 0 };
 }
 
 impl From<[usize; 2]> for Cut {
-    /// From columns and rows, in this order, as recipes write them.
+    /// Converts columns and rows, in this order, as recipes write them.
     fn from([cols, rows]: [usize; 2]) -> Self {
         Self { cols, rows }
     }
 }
 
 impl From<Cut> for [usize; 2] {
-    /// Columns and rows, in this order.
+    /// Returns columns and rows, in this order.
     fn from(cut: Cut) -> Self {
         [cut.cols, cut.rows]
     }
 }
 
 impl Start {
-    /// A synthetic start of this extent, on one level and with neither margin, cut nor position on Earth.
+    /// Returns a synthetic start of this extent, on one level, with no margin, no cut and no position on Earth.
     pub fn synthetic(extent: impl Into<Extent>) -> Self {
         let extent = extent.into();
         let levels = Levels { coarsest: Coarsest::None, beyond: Beyond::Global };
@@ -123,10 +124,11 @@ impl Start {
     }
 }
 
-/// The settings of the start. A setter refuses a value that the recipe's start has no room for, and accepts the default.
+/// The settings of the start. A setter refuses a value if the recipe's start does not have the setting, unless the
+/// value is the default.
 impl Recipe {
-    /// Size of the world; of one continent, if there are several. `None` when the terrain comes from a file or the
-    /// caller.
+    /// Returns the size of the world, or that of one continent if there are several. `None` if the terrain comes from
+    /// a file or the caller.
     pub fn extent(&self) -> Option<Extent> {
         match self.start {
             Start::Synthetic { extent, .. } | Start::Continents { extent, .. } => Some(extent),
@@ -134,10 +136,10 @@ impl Recipe {
         }
     }
 
-    /// Sets the extent. A recipe that was for a terrain of the caller's becomes synthetic.
+    /// Sets the extent. A recipe for a terrain of the caller becomes synthetic.
     ///
     /// # Errors
-    /// When the recipe starts from an elevation model.
+    /// Returns an error if the recipe starts from an elevation model.
     pub fn set_extent(&mut self, extent: impl Into<Extent>) -> Result<()> {
         let extent = extent.into();
         match &mut self.start {
@@ -148,7 +150,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// Path of the elevation model that the recipe starts from, if it does.
+    /// Returns the path of the elevation model from which the recipe starts, if it does.
     pub fn dem(&self) -> Option<&Path> {
         match &self.start {
             Start::FromDem { path } => Some(path),
@@ -156,7 +158,7 @@ impl Recipe {
         }
     }
 
-    /// As [`Recipe::dem`], to be changed.
+    /// Like [`Recipe::dem`], but mutable.
     pub fn dem_mut(&mut self) -> Option<&mut PathBuf> {
         match &mut self.start {
             Start::FromDem { path } => Some(path),
@@ -164,10 +166,10 @@ impl Recipe {
         }
     }
 
-    /// Lets the recipe start from the elevation model in a file.
+    /// Makes the recipe start from the elevation model in a file.
     ///
     /// # Errors
-    /// When the recipe has an extent.
+    /// Returns an error if the recipe has an extent.
     pub fn set_dem(&mut self, path: PathBuf) -> Result<()> {
         if self.extent().is_some() {
             return Err(one_start());
@@ -176,7 +178,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// The levels that it is built on; a single one when the terrain comes from a file or the caller.
+    /// Returns the levels on which it is built; a single one if the terrain comes from a file or the caller.
     pub fn levels(&self) -> Levels {
         match self.start {
             Start::Synthetic { levels, .. } | Start::Continents { levels, .. } => levels,
@@ -187,7 +189,7 @@ impl Recipe {
     /// Sets the levels.
     ///
     /// # Errors
-    /// When there are several, or local ones, and the recipe has no extent.
+    /// Returns an error if there are several levels, or local ones, and the recipe has no extent.
     pub fn set_levels(&mut self, levels: Levels) -> Result<()> {
         self.set_coarsest(levels.coarsest)?;
         self.set_beyond(levels.beyond)
@@ -196,7 +198,7 @@ impl Recipe {
     /// Sets the first level.
     ///
     /// # Errors
-    /// When the recipe has no extent.
+    /// Returns an error if the recipe has no extent.
     pub fn set_coarsest(&mut self, coarsest: Coarsest) -> Result<()> {
         let slot = self.start.levels_mut().map(|levels| &mut levels.coarsest);
         is_put(slot, coarsest, Coarsest::None)
@@ -204,10 +206,10 @@ impl Recipe {
             .ok_or_else(|| self.only_with_extent("coarsest", "the grid is the file's"))
     }
 
-    /// Sets how the finest levels are made.
+    /// Sets how the finest levels are computed.
     ///
     /// # Errors
-    /// When the recipe has no extent.
+    /// Returns an error if the recipe has no extent.
     pub fn set_beyond(&mut self, beyond: Beyond) -> Result<()> {
         let slot = self.start.levels_mut().map(|levels| &mut levels.beyond);
         is_put(slot, beyond, Beyond::Global)
@@ -215,10 +217,10 @@ impl Recipe {
             .ok_or_else(|| self.only_with_extent("beyond", "the grid is the file's"))
     }
 
-    /// Sets the last level that stages run on.
+    /// Sets the last level on which stages run.
     ///
     /// # Errors
-    /// When no level is local ([`Beyond::Local`]).
+    /// Returns an error if no level is local ([`Beyond::Local`]).
     pub fn set_local_from(&mut self, local_from: LocalFrom) -> Result<()> {
         let slot = self.start.levels_mut().and_then(|levels| match &mut levels.beyond {
             Beyond::Local { from } => Some(from),
@@ -228,7 +230,8 @@ impl Recipe {
         is_put(slot, local_from, LocalFrom::Auto).then_some(()).ok_or_else(refuse)
     }
 
-    /// Width of the margin that is built around the extent and cut away in the end, as a share of the extent's shorter side.
+    /// Returns the width of the margin that is built around the extent and finally cut away, as a share of the
+    /// extent's shorter side.
     pub fn margin(&self) -> f64 {
         if let Start::Synthetic { margin, .. } = self.start { margin } else { 0.0 }
     }
@@ -236,7 +239,7 @@ impl Recipe {
     /// Sets the margin's width, as a share of the extent's shorter side, 0 to 1.
     ///
     /// # Errors
-    /// When the recipe has no extent, or is one of continents.
+    /// Returns an error if the recipe has no extent, or is one of continents.
     pub fn set_margin(&mut self, margin: f64) -> Result<()> {
         let slot = if let Start::Synthetic { margin, .. } = &mut self.start { Some(margin) } else { None };
         is_put(slot, margin, 0.0)
@@ -244,15 +247,15 @@ impl Recipe {
             .ok_or_else(|| self.only_with_extent("margin", "nothing is known around an elevation model"))
     }
 
-    /// The columns and rows that are cut away in the end, at the eastern and the southern side.
+    /// Returns the columns and rows that are finally cut away, at the eastern and the southern side.
     pub fn cut(&self) -> Cut {
         if let Start::Synthetic { cut, .. } = self.start { cut } else { Cut::NONE }
     }
 
-    /// Sets the columns and rows that are cut away in the end.
+    /// Sets the columns and rows that are finally cut away.
     ///
     /// # Errors
-    /// When the recipe has no extent, or is one of continents.
+    /// Returns an error if the recipe has no extent, or is one of continents.
     pub fn set_cut(&mut self, cut: Cut) -> Result<()> {
         let slot = if let Start::Synthetic { cut, .. } = &mut self.start { Some(cut) } else { None };
         is_put(slot, cut, Cut::NONE)
@@ -260,7 +263,7 @@ impl Recipe {
             .ok_or_else(|| self.only_with_extent("cut", "crop the elevation model instead"))
     }
 
-    /// The position on Earth that a synthetic world is given, if any.
+    /// Returns the position on Earth of a synthetic world, if it has one.
     pub fn place(&self) -> Option<WorldPlace> {
         match self.start {
             Start::Synthetic { place, .. } | Start::Continents { place, .. } => place,
@@ -268,10 +271,10 @@ impl Recipe {
         }
     }
 
-    /// Gives a synthetic world a position on Earth.
+    /// Sets the position on Earth of a synthetic world.
     ///
     /// # Errors
-    /// When the recipe has no extent.
+    /// Returns an error if the recipe has no extent.
     pub fn set_place(&mut self, place: WorldPlace) -> Result<()> {
         let slot = match &mut self.start {
             Start::Synthetic { place, .. } | Start::Continents { place, .. } => Some(place),
@@ -282,15 +285,15 @@ impl Recipe {
             .ok_or_else(|| self.only_with_extent("place", "the elevation model has its own georeference"))
     }
 
-    /// How continents are distributed over an endless world, if they are.
+    /// Returns how continents are distributed over an endless world, if they are.
     pub fn continents(&self) -> Option<Scatter> {
         if let Start::Continents { scatter, .. } = self.start { Some(scatter) } else { None }
     }
 
-    /// Makes a synthetic world one of the continents of an endless world, or distributes them in another way.
+    /// Makes a synthetic world one of the continents of an endless world, or changes their distribution.
     ///
     /// # Errors
-    /// When the recipe has no extent, or has a margin or a cut, which continents have not.
+    /// Returns an error if the recipe has no extent, or has a margin or a cut, which continents do not have.
     pub fn set_continents(&mut self, scatter: Scatter) -> Result<()> {
         let (extent, levels, place) = match self.start {
             Start::Continents { extent, levels, place, .. } => (extent, levels, place),
@@ -306,7 +309,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// Why a key does not apply to the recipe's start; `why_not_dem` is the reason if that is an elevation model.
+    /// Returns the error for a key that does not apply to the recipe's start; `why_not_dem` is the reason if that is
+    /// an elevation model.
     fn only_with_extent(&self, key: &str, why_not_dem: &str) -> Error {
         match self.start {
             Start::Continents { .. } => not_of_continents(key),
@@ -320,7 +324,8 @@ impl Recipe {
     }
 }
 
-/// Puts a value where it belongs; where there is no such place, only the default is accepted. Returns whether it was.
+/// Sets a value in its place; if there is no such place, only the default is accepted. Returns true if the value was
+/// accepted.
 fn is_put<T: PartialEq>(slot: Option<&mut T>, value: T, default: T) -> bool {
     let is_accepted = slot.is_some() || value == default;
     slot.into_iter().zip([value]).for_each(|(slot, value)| *slot = value);
@@ -331,7 +336,7 @@ fn not_of_continents(key: &str) -> Error {
     Error::Recipe(format!("`{key}` only applies to a single world; remove `{key}` or `continents`"))
 }
 
-/// The refusal of a recipe that has no start, or two.
+/// Returns the error for a recipe that has no start, or two.
 pub(super) fn one_start() -> Error {
     Error::Recipe("give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into())
 }

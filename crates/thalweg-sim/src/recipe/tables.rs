@@ -1,4 +1,4 @@
-//! [`Tables`]: what a recipe gives a stage beside layers, and the one list of it.
+//! [`Tables`]: the input tables of a stage, declared in one list.
 
 use serde_json::{Map, json};
 
@@ -8,23 +8,23 @@ use thalweg_noise::given::soils::{Bed, Soil};
 use thalweg_noise::given::springs::Spring;
 use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
 
-/// Declares the list: a field of [`Tables`], what stands in it, and of which rows it is.
+/// Declares the list: for each table its description, its field in [`Tables`], and the type of its rows.
 macro_rules! tables {
     ( $( $(#[doc = $about:literal])+ $field:ident: $row:ty, )+ ) => {
-        /// The tables that a stage is given.
+        /// The input tables of a stage.
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct Tables { $( $(#[doc = $about])+ pub $field: Vec<$row>, )+ }
 
-        /// The names of those that a recipe may give to a model which keeps `kept`.
+        /// Returns the names of the tables that a recipe may give to a model that keeps the tables `kept`.
         fn known(kept: &[&str]) -> impl Iterator<Item = &'static str> {
             [ $( <$row as Given>::TABLE, )+ ].into_iter().filter(|name| kept.contains(name))
         }
 
         impl Tables {
-            /// From a stage's `tables`; `kept` are the tables that its model keeps.
+            /// Reads a stage's `tables`; `kept` are the tables that its model keeps.
             ///
             /// # Errors
-            /// A table that the model does not keep, and what the table's own reader refuses.
+            /// Returns an error if the model does not keep a table, or the table's own reader refuses it.
             pub fn parse(value: &toml::Value, kept: &[&str]) -> Result<Self> {
                 let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
                 let mut given = Self::default();
@@ -40,7 +40,7 @@ macro_rules! tables {
                 Ok(given)
             }
 
-            /// As it stands in a recipe; `None` without any.
+            /// Returns its form in a recipe; `None` if there are no tables.
             pub fn to_toml(&self) -> Option<String> {
                 let mut lists = Vec::new();
                 $(
@@ -52,30 +52,30 @@ macro_rules! tables {
                 (!lists.is_empty()).then(|| format!("{{ {} }}", lists.join(", ")))
             }
 
-            /// Moves what has a place in the world to where it lies in a world `times` as wide.
+            /// Moves everything with a position to its place in a world `times` as wide.
             pub fn widen(&mut self, times: f64) {
                 $( self.$field.iter_mut().for_each(|row| row.widen(times)); )+
             }
 
-            /// Checks what a grid decides: where things lie.
+            /// Checks what depends on the grid: the positions.
             ///
             /// # Errors
-            /// One outside the world.
+            /// Returns an error if one is outside the world.
             pub fn check(&self, grid: &Grid) -> Result<()> {
                 $( Given::check(&self.$field, grid)?; )+
                 Ok(())
             }
 
-            /// Checks that they fit a terrain and the tables that it has.
+            /// Checks that they fit a terrain and its tables.
             ///
             /// # Errors
-            /// When the terrain's own tables are not what they should be, or would hold too much.
+            /// Returns an error if the terrain's own tables are invalid, or would become too large.
             pub fn fit(&self, terrain: &Terrain) -> Result<()> {
                 $( Given::fit(&self.$field, terrain)?; )+
                 Ok(())
             }
 
-            /// Puts them into a terrain.
+            /// Inserts them into a terrain.
             ///
             /// # Errors
             /// As [`Tables::check`] and [`Tables::fit`].
@@ -85,7 +85,7 @@ macro_rules! tables {
             }
         }
 
-        /// Takes the tables out of a terrain that were a stage's alone; `kept` are those that its model keeps.
+        /// Removes from a terrain the tables that were for one stage only; `kept` are those that its model keeps.
         pub fn take(terrain: &mut Terrain, kept: &[&str]) {
             let passing = [ $( (<$row as Given>::TABLE, <$row as Given>::PASSING), )+ ];
             for (name, _) in passing.into_iter().filter(|(name, passes)| *passes && kept.contains(name)) {
@@ -93,7 +93,8 @@ macro_rules! tables {
             }
         }
 
-        /// The JSON Schema of the tables that a model that keeps those of `kept` may be given; `None` if it may be given none.
+        /// Returns the JSON Schema of the input tables for a model that keeps the tables `kept`; `None` if it can
+        /// have none.
         pub fn schema(kept: &[&str]) -> Option<serde_json::Value> {
             let schemas = [ $( (<$row as Given>::TABLE, <$row as Given>::schema as fn() -> serde_json::Value), )+ ];
             let named = schemas.into_iter().filter(|(name, _)| kept.contains(name));

@@ -1,4 +1,4 @@
-//! A recipe's text: read, written, and described to editors.
+//! Reads and writes a recipe's text, and describes it to editors.
 
 use std::path::{Path, PathBuf};
 
@@ -25,22 +25,22 @@ use thalweg_render::products::textures::Textured;
 
 /// File name of the recipe in a world's folder.
 pub const RECIPE_FILE: &str = "recipe.toml";
-/// File name of the JSON Schema that lies beside [`RECIPE_FILE`].
+/// File name of the JSON Schema in the same folder as [`RECIPE_FILE`].
 pub const SCHEMA_FILE: &str = "recipe.schema.json";
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Bytes that a byte of a recipe may take while it is read. Measured: 71, of a list of digits.
+/// Bytes of memory per byte of a recipe while it is read. Measured: 71, for a list of digits.
 const TEXT: u64 = 76;
 
-/// Characters that are said of a broken recipe, which may hold names of any length.
+/// The longest message about a broken recipe, in characters: a recipe may contain names of any length.
 const MESSAGE: usize = 1200;
 
-/// Most columns and rows that are cut away.
+/// The most columns and rows that can be cut away.
 const MOST_CUT: usize = 1 << 20;
 
-/// Cells on the long side where an extent is given and no number of them.
+/// The number of cells on the long side if an extent is given without one.
 const USUAL_CELLS: usize = 1024;
 
 const EXTENT: Pair = Pair {
@@ -58,11 +58,11 @@ const ROCK: Named<Rock> = Named { find: Rock::find, name: |rock| rock.name, all:
 const RAMP: Named<Ramp> =
     Named { find: Ramp::find, name: |ramp| ramp.name, all: || RAMPS.iter().map(|ramp| ramp.name).collect() };
 
-/// The key of the stages, which are read with the models at hand.
+/// The key of the stages, which are read separately because they need the models.
 const STAGE: &str = "stage";
 
-/// The key of a setting of the start: its name, type and form, the accessor and the setter, which refuses what the start that was
-/// read before has no room for, and its description. Without a value the key is left out.
+/// Builds the key of a setting of the start from its name, type and form, accessor, setter and description. The
+/// setter refuses a value that the start that was read before does not support. Without a value the key is left out.
 macro_rules! start_key {
     ($name:literal, $type:ty, $form:expr, $get:expr, $set:expr, $about:literal) => {{
         const GET: fn(&Recipe) -> Option<$type> = $get;
@@ -76,7 +76,7 @@ macro_rules! start_key {
     }};
 }
 
-/// `extent` and `from` come first: they decide which settings the start has.
+/// `extent` and `from` come first: they determine which settings the start has.
 const KEYS: [Key<Recipe>; 19] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
@@ -173,7 +173,8 @@ const KEYS: [Key<Recipe>; 19] = [
     key!(Recipe, textures, Textured, "Climate, and colours of what covers its ground, in textures and natural views.").rare(),
 ];
 
-/// How a seed stands in a recipe. TOML's numbers are signed: its upper half is written as negative numbers.
+/// The form of a seed in a recipe. TOML's numbers are signed: the upper half of the seeds is written as negative
+/// numbers.
 struct Seed;
 
 impl Form<u64> for Seed {
@@ -191,7 +192,7 @@ impl Form<u64> for Seed {
     }
 }
 
-/// How a recipe writes the columns and rows that are cut away.
+/// The form of the columns and rows that are cut away in a recipe.
 struct ColumnsAndRows;
 
 impl Form<Cut> for ColumnsAndRows {
@@ -214,7 +215,7 @@ impl Form<Cut> for ColumnsAndRows {
     }
 }
 
-/// How edges stand in a recipe: one word for all, or a table of sides.
+/// The form of the edges in a recipe: one word for all, or a table of sides.
 struct Sides;
 
 const EDGES: [(&str, Edge); 3] = [("open", Edge::Open), ("closed", Edge::Closed), ("looped", Edge::Looped)];
@@ -254,12 +255,13 @@ impl Recipe {
     /// Reads a recipe from a file; its paths are then relative to that file.
     ///
     /// # Errors
-    /// When the file cannot be read or is over 16 MiB, there is too little memory for it, or as [`Recipe::parse`].
+    /// Returns an error if the file cannot be read or is larger than 16 MiB, if there is too little memory for it, or
+    /// as [`Recipe::parse`].
     pub fn read(path: impl Into<FilePath>) -> Result<Self> {
         Self::read_with(path, &Models::default())
     }
 
-    /// As [`Recipe::read`], with a caller's own models.
+    /// Like [`Recipe::read`], with a caller's own models.
     ///
     /// # Errors
     /// As [`Recipe::read`].
@@ -276,13 +278,13 @@ impl Recipe {
     /// Reads a recipe from its text.
     ///
     /// # Errors
-    /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice, keys that do not go together, and not
-    /// exactly one of `extent` and `from`.
+    /// Returns an error for broken TOML, unknown keys, models and parameters, values out of range, labels used twice,
+    /// keys that cannot be combined, and unless exactly one of `extent` and `from` is given.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_with(text, &Models::default())
     }
 
-    /// As [`Recipe::parse`], with a caller's own models.
+    /// Like [`Recipe::parse`], with a caller's own models.
     ///
     /// # Errors
     /// As [`Recipe::parse`].
@@ -292,7 +294,7 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// Refuses a recipe without a start, and settings that contradict one another whatever the start is.
+    /// Checks that a recipe has a start, and that its settings do not contradict one another, whatever the start is.
     fn check(&self) -> Result<()> {
         let is_local = self.levels().beyond != Beyond::Global;
         let has_file = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
@@ -317,11 +319,11 @@ impl Recipe {
         Err(Error::Recipe(refusal.into()))
     }
 
-    /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::run::Run::over): a checkpoint's, or one for a terrain
-    /// that its caller has.
+    /// Reads a recipe that may lack a start of its own, for [`Run::over`](crate::run::Run::over): that of a
+    /// checkpoint, or one for a terrain that the caller has.
     ///
     /// # Errors
-    /// As [`Recipe::parse`], except that a start may be missing and contradictions between settings are not looked for.
+    /// As [`Recipe::parse`], except that a start may be missing and contradictions between settings are not checked.
     pub fn parse_stages(text: &str, models: &Models) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;
@@ -348,11 +350,11 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// Writes the recipe into a file of its own in `folder`, and beside it the schema that its first line names: editors that know such
-    /// a line complete and check by it.
+    /// Writes the recipe as a file into `folder`, together with the schema that its first line names: editors that
+    /// support such a line use it for completion and checks.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn write(&self, folder: impl Into<FilePath>) -> Result<[PathBuf; 2]> {
         let folder = folder.into();
         let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
@@ -366,17 +368,17 @@ impl Recipe {
         Ok(files.map(PathBuf::from))
     }
 
-    /// What it says of rock and ground cover, as the text of a recipe that says nothing else.
+    /// Returns the rock and ground cover settings as the text of a recipe that has no other settings.
     pub fn cover_text(&self) -> String {
         Self { textures: self.textures.clone(), rock: self.rock, ..Self::blank() }.to_toml()
     }
 
-    /// The text of its file in a world's folder.
+    /// Returns the text of its file in a world's folder.
     pub fn to_file(&self) -> String {
         format!("#:schema ./{SCHEMA_FILE}\n\n{}", self.to_toml())
     }
 
-    /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
+    /// Returns the recipe as TOML with every parameter written out; reading it back gives the same recipe.
     pub fn to_toml(&self) -> String {
         let mut out = keys::lines(keys::write(self, &Self::blank(), &KEYS));
         for stage in &self.stages {
@@ -387,7 +389,8 @@ impl Recipe {
     }
 }
 
-/// What is broken in a text, with its line; the line itself only if it can be read at a glance.
+/// Returns an error that describes a broken text, with its line number. The line itself is included only if the
+/// message is short enough to be read at a glance.
 fn broken(text: &str, error: &toml::de::Error) -> Error {
     const GLANCE: usize = 500;
     let whole = error.to_string();
@@ -402,7 +405,8 @@ fn broken(text: &str, error: &toml::de::Error) -> Error {
     Error::Recipe(format!("TOML parse error{at}: {}", plain::clipped(error.message())))
 }
 
-/// The JSON Schema of recipes (draft 2020-12) of these models, from their declarations; editors complete and check by it.
+/// Returns the JSON Schema of recipes (draft 2020-12) with these models, from their declarations; editors use it for
+/// completion and checks.
 pub fn recipe_schema(models: &Models) -> Json {
     schema_of(models.all())
 }

@@ -1,7 +1,8 @@
-//! A run in one file: saved between any two steps, taken up again with the same bits to come.
+//! A run in one file: saved between any two steps, and resumed to the same bits as an uninterrupted run.
 //!
-//! Layout: a magic line, the header's length (u64, little-endian), a JSON header, then the bytes of every section the
-//! header lists, then XXH3-64 of all that. Written beside the target and renamed, so a crash leaves the old file.
+//! Layout: a magic line, the header's length (u64, little-endian), a JSON header, then the bytes of every section
+//! that the header lists, then the XXH3-64 hash of all that. The file is written next to the target and renamed, so a
+//! crash leaves the old file.
 
 use std::borrow::Cow;
 use std::io::{Read, Seek, Write};
@@ -24,20 +25,20 @@ use thalweg_models::models::Models;
 
 const MAGIC: &[u8; 16] = b"thalweg state 1\n";
 
-/// Longest header accepted; real ones are a few kilobytes.
+/// The longest header that is accepted; real ones are a few kilobytes.
 const MAX_HEADER: u64 = 64 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     recipe: String,
     folder: String,
-    /// Number of the turn.
+    /// Index of the turn.
     turn: usize,
     step: u32,
-    /// Strokes of this step that are made.
+    /// Number of strokes of this step that have been made.
     strokes: usize,
     reports: Vec<StageReport>,
-    /// Steps done, and in all.
+    /// Numbers of steps done, and of all steps.
     steps: [u64; 2],
     /// The recipe's name and its seed.
     of: (String, u64),
@@ -46,7 +47,7 @@ struct Header {
     sections: Vec<Section>,
 }
 
-/// One run of bytes: what it is, and how many.
+/// The kind of a sequence of bytes, and its length.
 #[derive(Serialize, Deserialize)]
 struct Section {
     kind: Kind,
@@ -68,13 +69,13 @@ enum Kind {
     Floats,
 }
 
-/// A run between two steps, apart from it: it may be saved while the run takes its next step.
+/// A copy of a run between two steps: it can be saved while the run takes its next step.
 pub struct Snapshot {
     state: State<'static>,
     terrain: Terrain,
 }
 
-/// What is saved beside the terrain.
+/// The data that is saved in addition to the terrain.
 struct State<'a> {
     recipe: String,
     folder: PathBuf,
@@ -86,14 +87,14 @@ struct State<'a> {
     of: (String, u64),
 }
 
-/// What a checkpoint says of its run, without the run.
+/// A summary of a checkpoint, without its run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
     /// The recipe's name.
     pub name: String,
     /// The world's seed.
     pub seed: u64,
-    /// Number of steps done and of steps in all.
+    /// Numbers of steps done and of all steps.
     pub steps: [u64; 2],
 }
 
@@ -111,18 +112,18 @@ impl Run {
         }
     }
 
-    /// Saves the run to one file; `note` is the caller's own and comes back from [`Run::resume`].
+    /// Saves the run to one file; `note` belongs to the caller and is returned by [`Run::resume`].
     ///
     /// # Errors
-    /// When the file cannot be written; an older file of that name is then untouched.
+    /// Returns an error if the file cannot be written; an older file of that name is then untouched.
     pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
         write(path, &self.state(), &self.terrain, note)
     }
 
-    /// The bytes of the file that [`Run::save`] writes.
+    /// Returns the bytes of the file that [`Run::save`] writes.
     ///
     /// # Errors
-    /// When there is no memory for them.
+    /// Returns an error if there is not enough memory for them.
     pub fn to_checkpoint(&self, note: &serde_json::Value) -> Result<Vec<u8>> {
         let need = self.bytes();
         memory::check_memory("a checkpoint", need)?;
@@ -132,38 +133,38 @@ impl Run {
         Ok(bytes)
     }
 
-    /// As [`Run::resume`], from the bytes of a file that [`Run::save`] or [`Run::to_checkpoint`] made.
+    /// Like [`Run::resume`], from the bytes of a file that [`Run::save`] or [`Run::to_checkpoint`] created.
     ///
     /// # Errors
-    /// When they are no checkpoint, or damaged.
+    /// Returns an error if they are no checkpoint, or are damaged.
     pub fn resume_bytes(bytes: &[u8]) -> Result<(Self, serde_json::Value)> {
         let path = Path::new("checkpoint");
         check_bytes(path, bytes)?;
         Self::from_checkpoint(bytes, path, &Models::default())
     }
 
-    /// The run as it stands, to be saved later. It copies the terrain ([`Run::bytes`] says how much that is); `None` where memory
-    /// has no room for that.
+    /// Returns a copy of the present state of the run, to be saved later. It copies the terrain ([`Run::bytes`] tells
+    /// its size); `None` if there is not enough memory for that.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let state = self.state();
         let state = State { reports: Cow::Owned(state.reports.to_vec()), ..state };
         Some(Snapshot { state, terrain: copied(&self.terrain)? })
     }
 
-    /// Bytes of the terrain with its layers and tables.
+    /// Returns the number of bytes of the terrain with its layers and tables.
     pub fn bytes(&self) -> u64 {
         sections(&self.terrain).iter().map(|(section, _)| section.bytes).sum()
     }
 
-    /// Takes up a run from its file; also gives back the note that was saved with it.
+    /// Resumes a run from its file; also returns the note that was saved with it.
     ///
     /// # Errors
-    /// When the file cannot be read, is no checkpoint, or is damaged.
+    /// Returns an error if the file cannot be read, is no checkpoint, or is damaged.
     pub fn resume(path: &Path) -> Result<(Self, serde_json::Value)> {
         Self::resume_with(path, &Models::default())
     }
 
-    /// As [`Run::resume`], with a caller's own models.
+    /// Like [`Run::resume`], with a caller's own models.
     ///
     /// # Errors
     /// As [`Run::resume`].
@@ -171,11 +172,12 @@ impl Run {
         Self::from_checkpoint(&read_checked(path)?, path, models)
     }
 
-    /// As [`Run::resume`], from the bytes of a checkpoint, of which the last eight, its hash, are passed over; `path` is said in
-    /// messages.
+    /// Like [`Run::resume`], from the bytes of a checkpoint, whose last eight, its hash, are ignored; `path` is used
+    /// in messages.
     ///
     /// # Errors
-    /// A header or a section that is cut off, cannot be read or does not fit the others; a recipe or a grid that is refused.
+    /// Returns an error if the header or a section is cut off, cannot be read or does not fit the others, or if the
+    /// recipe or the grid is refused.
     pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
         let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
@@ -184,7 +186,8 @@ impl Run {
         let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
         let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
         recipe.folder = from_text(&header.folder).into();
-        // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
+        // The file is complete (its hash matches), but it may have been made with malicious intent: nothing in it is
+        // trusted.
         header.grid.check()?;
         let size = header.grid.size;
         let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
@@ -210,7 +213,7 @@ impl Run {
 }
 
 impl Snapshot {
-    /// As [`Run::save`].
+    /// Like [`Run::save`].
     ///
     /// # Errors
     /// As [`Run::save`].
@@ -218,13 +221,13 @@ impl Snapshot {
         write(path, &self.state, &self.terrain, note)
     }
 
-    /// Number of steps done and of steps in all, over all turns.
+    /// Returns the numbers of steps done and of all steps, over all turns.
     pub fn steps(&self) -> [u64; 2] {
         self.state.steps
     }
 }
 
-/// The same terrain once more, if there is room for it.
+/// Returns a copy of a terrain, if there is enough memory for it.
 fn copied(terrain: &Terrain) -> Option<Terrain> {
     let layer = |layer: &Layer| {
         let cells = match &layer.cells {
@@ -270,7 +273,7 @@ fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::V
     atomic(path, |file| pour(path, state, terrain, note, file))
 }
 
-/// Writes the bytes of a checkpoint into `sink`; `path` is said in messages.
+/// Writes the bytes of a checkpoint into `sink`; `path` is used in messages.
 fn pour(
     path: &Path,
     state: &State<'_>,
@@ -305,10 +308,11 @@ fn pour(
     wrote.and_then(|()| sink.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
 }
 
-/// What a checkpoint says of its run, from its head alone: quick, and without a look at whether the rest is whole.
+/// Returns a summary of a checkpoint from its header only: this is fast, but does not check whether the rest is
+/// complete.
 ///
 /// # Errors
-/// When the file cannot be read, is no checkpoint, or is damaged at its head.
+/// Returns an error if the file cannot be read, is no checkpoint, or has a damaged header.
 pub fn glance(path: &Path) -> Result<Glance> {
     let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
     let bad = || Error::file(path, "is a damaged or cut-off checkpoint");
@@ -332,7 +336,7 @@ pub fn glance(path: &Path) -> Result<Glance> {
     Ok(Glance { name, seed, steps: header.steps })
 }
 
-/// Whether a file begins as a checkpoint does, be it damaged or not; false where it cannot be read.
+/// Returns true if a file begins as a checkpoint does, damaged or not; false if it cannot be read.
 pub fn is_checkpoint(path: &Path) -> bool {
     let mut magic = [0; 16];
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
@@ -343,7 +347,7 @@ fn none(path: &Path) -> Error {
     Error::file(path, "is not a thalweg checkpoint")
 }
 
-/// The whole file, if its magic and its hash are right.
+/// Returns the whole file, if its magic line and its hash are right.
 fn read_checked(path: &Path) -> Result<Vec<u8>> {
     let (mut file, length) = plain::open(path)?;
     let mut magic = [0; 16];
@@ -352,7 +356,7 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
         return Err(none(path));
     }
     file.rewind().map_err(Error::io(path, "read"))?;
-    // The bytes, and what they are made into.
+    // Memory for the bytes, and for the terrain that is created from them.
     memory::check_memory(&path.display().to_string(), length.saturating_mul(2))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
@@ -360,7 +364,7 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses bytes whose magic or hash is wrong.
+/// Checks the magic line and the hash.
 fn check_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     if !bytes.starts_with(MAGIC) {
         return Err(none(path));
@@ -372,7 +376,7 @@ fn check_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// What a terrain is saved as, in order.
+/// Returns the sections as which a terrain is saved, in order.
 fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
     fn section<'a>(kind: Kind, [name, unit, meaning]: [&str; 3], values: Values<'a>) -> (Section, Values<'a>) {
         let [name, unit, meaning] = [name, unit, meaning].map(String::from);
@@ -405,13 +409,13 @@ fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
     all
 }
 
-/// What is wrong with a terrain as no run leaves it, and as no model expects it.
+/// Returns what is wrong with a terrain that no run leaves and no model expects; `None` if it is valid.
 fn flaw(terrain: &Terrain) -> Option<&'static str> {
     let ground = terrain.ground.as_slice();
     if !ground.iter().all(|h| (Height::MIN..=Height::MAX).contains(h)) {
         return Some("ground outside the accepted elevations");
     }
-    // Bedrock so deep that loose ground up to the highest elevation would not fit a number.
+    // If bedrock were deeper than this, the thickness of sediment up to the highest elevation would overflow.
     let deepest = i64::from(Height::MAX.0) - i64::from(i32::MAX);
     let fits =
         |(ground, loose): (&Height, &Height)| loose.0 >= 0 && i64::from(ground.0) - i64::from(loose.0) >= deepest;
@@ -424,7 +428,7 @@ fn flaw(terrain: &Terrain) -> Option<&'static str> {
     None
 }
 
-/// Puts one section where it belongs; `None` if it does not fit.
+/// Puts one section into the terrain; `None` if it does not fit.
 fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
     let name = || section.name.clone();
     let heights = || match Cells::from_bytes(CellType::Height, size, bytes) {

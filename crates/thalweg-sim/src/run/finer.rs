@@ -1,4 +1,5 @@
-//! From one level to the next: all that is there on finer cells, and what the base ground adds there.
+//! Refines the terrain from one level to the next: upsamples everything, and adds the detail that base stages have on
+//! finer cells.
 
 use crate::run::{Run, layers};
 use thalweg_core::{Field, Height, Result, Terrain};
@@ -6,26 +7,28 @@ use thalweg_models::model::{MassBalance, Tick};
 use thalweg_models::process::upsample;
 
 impl Run {
-    /// Makes the terrain that of level `level`. The change of the base ground is that between what its stages lay on cells of
-    /// this level and what they lay on the one before, made finer in the same way; their layers are those of this level.
-    /// The ledger counts cells of this level, a quarter as large as those before.
+    /// Turns the terrain into that of level `level`. The change of base terrain is the difference between what its
+    /// stages create on cells of this level, and what they created on those of the level before, upsampled in the
+    /// same way; their layers are those of this level. The mass balance counts cells of this level, which are a
+    /// quarter as large as those before.
     ///
     /// # Errors
-    /// When a layer that a base stage needs is missing or does not fit. The terrain is then as before.
+    /// Returns an error if a layer that a base stage needs is missing or does not fit. The terrain is then as before.
     pub(super) fn make_finer(&mut self, level: usize) -> Result<MassBalance> {
         let widths: Vec<f64> = self.grids.iter().map(|grid| grid.cell).collect();
         let blocks = self.recipe.octaves(&widths, level)?;
         let mut fine = upsample::upsample_terrain(&self.terrain);
-        // Whole numbers of cells, halved widths: the same grid, but for what comes of a file.
+        // The same grid with halved widths and whole numbers of cells, except for the properties that come from a
+        // file.
         fine.grid = self.grids.get(level).cloned().unwrap_or(fine.grid);
         let mut budget = MassBalance::default();
         for block in blocks {
-            // Made finer as the ground was, so that the two cancel where nothing has changed it.
+            // It is upsampled like the terrain, so that the two cancel where nothing has changed the terrain.
             let coarse = self.base(&block, &self.terrain)?;
             let (nodata, topology) = (self.terrain.nodata.as_ref(), self.terrain.grid.topology());
             let coarse_ground = upsample::ground(&coarse.ground, nodata, topology);
             let Terrain { ground: fine_ground, layers: mut fine_layers, .. } = self.base(&block, &fine)?;
-            // So with layers, as long as nothing else has changed them.
+            // The same applies to layers, as long as nothing else has changed them.
             let stages = || block.iter().filter_map(|number| self.recipe.stages.get(*number));
             for spec in stages().flat_map(|stage| stage.model.about().writes) {
                 let [there, laid] = [&self.terrain, &coarse].map(|terrain| terrain.layers.get(spec.name));
@@ -35,6 +38,7 @@ impl Run {
                     fine.layers.insert(spec.name.to_string(), layer);
                 }
             }
+            // Detail that base stages show only on the finer cells.
             let added = fine_ground
                 .as_slice()
                 .iter()
@@ -49,7 +53,8 @@ impl Run {
                 }
                 let wanted = i64::from(height.0) + by;
                 let wanted = match &inland {
-                    // Its parts too: a river that lies hardly over the sea between high banks stays there.
+                    // Each fine cell stays above the sea, too: a river just above the sea between high banks stays
+                    // there.
                     Some((sea, inland)) if inland[(number / cols / 2, number % cols / 2)] => {
                         wanted.max(i64::from(sea.0) + 1)
                     }
@@ -65,7 +70,7 @@ impl Run {
         Ok(budget)
     }
 
-    /// The ground that base stages lay on flat ground, on the grid of a terrain and with its layers.
+    /// Returns the terrain that base stages create from flat terrain, on the grid of a terrain and with its layers.
     fn base(&self, block: &[usize], terrain: &Terrain) -> Result<Terrain> {
         let mut base = Terrain::new(terrain.grid.clone());
         for stage in block.iter().filter_map(|number| self.recipe.stages.get(*number)) {
@@ -83,10 +88,10 @@ impl Run {
     }
 }
 
-/// Cells of the coarser level to each side of one within which a coast may move when it is drawn more finely.
+/// Number of cells of the coarser level on each side of a cell within which a coast may move when it is refined.
 const COAST: usize = 2;
 
-/// Cells over the sea without any of it near.
+/// Returns which cells are above the sea with no sea nearby.
 fn inland(ground: &Field<Height>, sea: Height) -> Field<bool> {
     let [rows, cols] = ground.size();
     let near = |at: usize, count: usize| at.saturating_sub(COAST)..(at + COAST + 1).min(count);

@@ -1,4 +1,4 @@
-//! What a stage is given: its input layers, from files of any level or from layers that earlier stages left, and its tables.
+//! Inputs of a stage: layers, from files of any level's size or from layers that earlier stages left, and tables.
 
 use crate::recipe::tables;
 use crate::recipe::{From, LayerSource, Stage};
@@ -10,8 +10,8 @@ use thalweg_models::models::elevation::ELEVATION;
 use thalweg_models::process::upsample;
 use thalweg_render::products::resample::resample;
 
-/// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as the first level,
-/// or as that doubled any number of times; it is brought to the terrain's size.
+/// Returns the layers that a stage is given, for a terrain with the results of earlier stages. A file has the size of
+/// the first level, or this size doubled any number of times; it is resampled to the terrain's size.
 pub fn fetch_all(
     stage: &Stage,
     folder: &FilePath,
@@ -28,15 +28,15 @@ pub fn fetch_all(
     wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain, levels)?))).collect()
 }
 
-/// Puts what was fetched, and the stage's tables, into a terrain. All are fetched before one is put in: a failure leaves the
-/// terrain as it was.
+/// Inserts fetched layers and the stage's tables into a terrain. All of them are fetched before one is inserted, so a
+/// failure leaves the terrain as it was.
 pub fn put(stage: &Stage, layers: Vec<(&LayerSpec, Cells)>, terrain: &mut Terrain) -> Result<()> {
     stage.tables.fit(terrain)?;
     layers.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))?;
     stage.tables.put(terrain)
 }
 
-/// Takes out of the terrain what was the stage's alone.
+/// Removes from the terrain the inputs that were for the stage only.
 pub fn take(stage: &Stage, terrain: &mut Terrain) {
     // A layer that the model also writes is its result.
     let writes = stage.model.about().writes;
@@ -57,7 +57,7 @@ fn fetch(
         From::File(path) => {
             let path = folder.join(path);
             if *spec == ELEVATION {
-                // An elevation model brings its own size; it is laid over the whole world.
+                // An elevation model has its own size; it is stretched over the whole world.
                 let loaded = io::terrain::load(&path, &io::terrain::LoadOptions::default())?;
                 let laid = resample(&loaded.terrain, terrain.grid.size)?;
                 let metres = |i, j| if laid.is_nodata(i, j) { f32::NAN } else { laid.ground[(i, j)].metres_f32() };
@@ -74,8 +74,8 @@ fn fetch(
     Ok(Cells::Float(values.map(|x| ((f64::from(*x) - zero) / (one - zero)).clamp(0.0, 1.0) as f32)))
 }
 
-/// Cells brought to another size, halved or doubled: means of blocks of them, or smooth between them; counts as they lie
-/// nearest.
+/// Resamples cells to another size by halving or doubling: halved cells are means of blocks, doubled ones are
+/// interpolated smoothly; counts are copied from the nearest cell.
 fn from_level(mut cells: Cells, Topology { size, looped }: Topology) -> Cells {
     while cells.size()[0] > size[0] {
         cells = match cells {
@@ -97,14 +97,14 @@ fn from_level(mut cells: Cells, Topology { size, looped }: Topology) -> Cells {
     cells
 }
 
-/// One of every four cells.
+/// Combines each block of four cells into one.
 fn quarters<T: Copy + Default + Send + Sync>(field: &Field<T>, one: impl Fn([T; 4]) -> T + Sync) -> Field<T> {
     Field::generate(field.size().map(|n| n / 2), |i, j| {
         one([(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| field[(2 * i + a, 2 * j + b)]))
     })
 }
 
-/// A layer left by an earlier stage, as real numbers.
+/// Returns a layer left by an earlier stage, as real numbers.
 fn layer(name: &str, terrain: &Terrain) -> Result<Cells> {
     let float = |heights: &Field<Height>| Cells::Float(heights.map(|h| h.metres_f32()));
     match (name, &terrain.loose) {

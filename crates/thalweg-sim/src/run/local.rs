@@ -1,4 +1,4 @@
-//! Local levels in a run: row after row of tiles, out of the level before and of nothing else.
+//! Local levels in a run: computed row of tiles by row of tiles, from the level before only.
 
 use rayon::prelude::*;
 
@@ -10,39 +10,40 @@ use thalweg_models::model::MassBalance;
 use thalweg_refine as local;
 use thalweg_refine::{Frame, Ledger, LocalWindow, refine_with_ledger};
 
-/// Rows of cells that a step makes.
+/// Number of rows of cells that a step computes.
 const ROWS: usize = 512;
 
-/// Columns of a piece of a row: so many at least, and so many at most.
+/// The least and the greatest number of columns of a piece of a row.
 const COLUMNS: [usize; 2] = [512, 1024];
 
-/// A local level on its way. It is scratch: all of it follows from the terrain of the level before, which stands until this one is whole.
+/// A local level in progress. It can always be computed again from the terrain of the level before, which is kept
+/// until this level is complete.
 pub(super) struct Half {
     level: usize,
     frame: Frame,
     coarse: LocalWindow,
     fine: LocalWindow,
-    /// Steps whose rows are made.
+    /// Number of steps whose rows are computed.
     made: u32,
 }
 
-/// Steps of a local level: rows of tiles.
+/// Returns the number of steps of a local level: one for each row of tiles.
 pub(super) fn steps(grid: &Grid) -> u32 {
     grid.rows().div_ceil(ROWS) as u32
 }
 
 impl Run {
-    /// Levels before the first local one.
+    /// Returns the number of levels before the first local one.
     pub(super) fn globals(&self) -> usize {
         self.recipe.counts(self.grids.len())[0]
     }
 
-    /// Makes a row of tiles of local level `level`; after the last row the terrain is that level's, with the layers of its tree and
-    /// no others. Rows that were made before and are not at hand, as after a checkpoint, are made again. The ledger counts cells of
-    /// this level.
+    /// Computes a row of tiles of local level `level`. After the last row the terrain becomes that of the level, with
+    /// the layers of its tree and no others. Rows that were computed before but are not in memory, as after a
+    /// checkpoint, are computed again. The mass balance counts cells of this level.
     ///
     /// # Errors
-    /// When the terrain has cells without data.
+    /// Returns an error if the terrain has cells without data.
     pub(super) fn make_local(&mut self, level: usize) -> Result<MassBalance> {
         let mut half = match self.half.take().filter(|half| half.level == level) {
             Some(half) => half,
@@ -63,7 +64,7 @@ impl Run {
             let made: Vec<_> = pieces.into_par_iter().map(make).collect::<Result<_>>()?;
             for (part, ledger) in made {
                 half.fine.paste(&part);
-                // Rows that are made again are booked already.
+                // Rows that are computed again have been counted already.
                 if half.made == self.step {
                     budget += booked(&ledger);
                 }
@@ -73,7 +74,8 @@ impl Run {
         if half.made < steps(&self.grids[level]) {
             self.half = Some(half);
         } else {
-            // What no water comes to are hollows, not lakes; finer levels go on from lakes all the same.
+            // Where land has no runoff they are dry depressions instead of lakes; finer levels are still computed
+            // from lakes.
             let is_dry = local.runoff <= 0.0 && level + 1 == self.grids.len();
             let terrain = half.whole(&self.grids[level], is_dry)?;
             let change = terrain.standing() - self.terrain.standing();
@@ -97,7 +99,7 @@ impl Run {
     }
 }
 
-/// A local level's window, out of the terrain that it became.
+/// Returns the window of a local level, from the terrain that it became.
 fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
     let layer = |name: &str| terrain.layers.get(name).map(|layer| &layer.cells);
     let (Some(Cells::Count(receivers)), Some(Cells::Float(area))) = (layer(RECEIVER.name), layer(CATCHMENT.name))
@@ -123,8 +125,8 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
     Ok(LocalWindow { level, rect, ground: terrain.ground.clone(), receivers, area: area.clone(), lakes, loose })
 }
 
-/// A row in pieces side by side, one for each thread as far as that leaves none too narrow.
-/// They are not tiles of a fixed size: the result does not depend on where the row is cut.
+/// Returns a row in adjacent pieces, one for each thread as far as none becomes too narrow. They are not tiles of a
+/// fixed size: the result does not depend on where the row is cut.
 fn pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
     let cols = row.size()[1];
     let wide = cols.div_ceil(rayon::current_num_threads()).clamp(COLUMNS[0], COLUMNS[1]);
@@ -133,7 +135,8 @@ fn pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
     (0..count).map(|k| CellRect::from_corners([row.start[0], cut(k)], [row.end[0], cut(k + 1)])).collect()
 }
 
-/// What a kernel's ledger is in a run's: what was eroded and not laid down again leaves over the edges.
+/// Converts the mass balance of a refinement into that of a run: material that was eroded and not deposited again
+/// leaves over the edges.
 fn booked(ledger: &Ledger) -> MassBalance {
     MassBalance {
         eroded: ledger.eroded(),
@@ -145,14 +148,14 @@ fn booked(ledger: &Ledger) -> MassBalance {
 }
 
 impl Half {
-    /// By how much the window that is refined has more than the terrain, in cells of the finer level: hollows that were filled, less what
-    /// was on its way.
+    /// Returns by how much the window that is refined is higher in total than the terrain, in cells of the finer
+    /// level: filled depressions, less the material in transport.
     fn raised(&self, terrain: &Terrain) -> i128 {
         let sum = |field: &Field<Height>| field.as_slice().iter().map(|height| i128::from(height.0)).sum::<i128>();
         4 * (sum(&self.coarse.ground) - terrain.solid())
     }
 
-    /// The terrain that it is when all its rows are made; with hollows for lakes if it is dry.
+    /// Returns the terrain when all its rows are computed; with dry depressions instead of lakes if `is_dry`.
     fn whole(self, grid: &Grid, is_dry: bool) -> Result<Terrain> {
         let LocalWindow { ground, receivers, area, lakes, loose, .. } = self.fine;
         let mut terrain = Terrain::from_ground(grid.clone(), ground)?;

@@ -12,20 +12,20 @@ use thalweg_models::model::{MassBalance, Model, Role};
 use thalweg_models::models;
 use thalweg_models::models::droplets::Droplets;
 
-/// Sets the random numbers of strokes apart from those of their stage.
+/// Separates the random numbers of strokes from those of their stage.
 const KEY: u64 = 0x7374_726f_6b65;
 
 impl Run {
-    /// Makes a stroke now, before the next step, and writes it into the running stage with the present step: a build of the
-    /// recipe as it then is gives the same bits. Strokes of the recipe that are due come first. When all is done it goes into
-    /// a stage of the model `manual` at the recipe's end, which is added if need be; the run is done again after a step.
-    /// What the stroke did is returned.
+    /// Makes a stroke now, before the next step, and adds it to the running stage with the present step number, so
+    /// that a build of the changed recipe gives the same bits. Strokes of the recipe that are due come first. If
+    /// everything is done, the stroke is added to a stage of the model `manual` at the recipe's end, which is created
+    /// if necessary; the run is done again after one more step. Returns the stroke's mass balance.
     ///
     /// # Errors
-    /// As [`Stroke::check`] and [`Stroke::act`]; when the stage that comes next cannot begin; when the recipe has no room. The
-    /// stroke is then neither made nor written.
+    /// As [`Stroke::check`] and [`Stroke::act`]; also if the next stage cannot begin, or the recipe has no room. The
+    /// stroke is then neither made nor added.
     pub fn stroke(&mut self, stroke: Stroke) -> Result<MassBalance> {
-        // What a muted stage has is not made; ground that is to be made finer is, first.
+        // A muted stage makes no strokes, so it is skipped; a refinement that is due is done first.
         while let Some(turn) = self.turns.get(self.turn) {
             match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
                 None => drop(self.step()?),
@@ -58,7 +58,8 @@ impl Run {
         Ok(budget)
     }
 
-    /// Makes strokes that are due here, which the next step would make first, until so many of this place are made.
+    /// Makes strokes that are due now and would be made by the next step, until `strokes` of them have been made
+    /// here.
     ///
     /// # Errors
     /// As [`Run::step`].
@@ -67,7 +68,7 @@ impl Run {
         self.make_due(strokes.saturating_sub(self.strokes)).map(drop)
     }
 
-    /// Goes back into the last stage if it is one for strokes, at its end; else adds one.
+    /// Returns to the end of the last stage if that is one for strokes; otherwise adds such a stage.
     fn open_manual(&mut self) -> Result<()> {
         let is_manual = |last: &Stage| last.model.plays(Role::Strokes) && !last.muted;
         let last = self.turns.last().copied();
@@ -86,17 +87,17 @@ impl Run {
         let model = models::playing(Role::Strokes)?;
         let label = self.recipe.free_label(model.about().name);
         self.recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
-        // On the last level, and so at the end.
+        // It runs on the last level, and so at the end.
         self.turns = planned(&self.recipe, &self.grids)?;
         Ok(())
     }
 
-    /// Makes the strokes of the present step that are not made yet.
+    /// Makes the strokes of the present step that have not been made yet.
     pub(super) fn make_strokes(&mut self) -> Result<MassBalance> {
         self.make_due(usize::MAX)
     }
 
-    /// Makes so many of them at most.
+    /// Makes at most `most` of them.
     fn make_due(&mut self, most: usize) -> Result<MassBalance> {
         let Some(stage) = self.stage_of(self.turn).filter(|stage| !stage.muted) else {
             return Ok(MassBalance::default());
@@ -114,12 +115,12 @@ impl Run {
         let clock = Clock::start();
         let label = self.stage_of(self.turn).map_or("", |stage| &stage.label);
         let key = Key::new(self.recipe.seed, label).and(KEY).and(self.step.into()).and(self.strokes as u64);
-        // A stage's first level needs no more of it.
+        // On a stage's first level the key does not include the pass.
         let key = if stroke.pass == 0 { key } else { key.and(stroke.pass.into()) };
         let droplets = self.droplets()?;
         let budget = stroke.act(&mut self.terrain, &Hand { droplets: &droplets, key })?;
         self.strokes += 1;
-        // It may know which cells are wet, or how high they are.
+        // A stepper may have stored which cells are wet, or their elevations.
         self.stepper = None;
         if let Some(report) = self.reports.last_mut() {
             report.seconds += clock.seconds();
@@ -128,10 +129,11 @@ impl Run {
         Ok(budget)
     }
 
-    /// The settings that droplets of a hand have now: those of the last stage of droplets up to here, else the model's.
+    /// Returns the settings for droplets of user edits: those of the last stage of droplets up to now, or else the
+    /// model's defaults.
     ///
     /// # Errors
-    /// None that a checked recipe gives.
+    /// None for a checked recipe.
     pub fn droplets(&self) -> Result<Droplets> {
         let mut droplets = Droplets::default();
         let name = droplets.about().name;

@@ -1,4 +1,5 @@
-//! The margin: what is built round the map, so that rivers enter and leave it, and cut away in the end.
+//! The margin: terrain that is computed around the map so that rivers enter and leave it, and that is finally cut
+//! away.
 
 use crate::recipe::Recipe;
 use crate::run::Run;
@@ -6,7 +7,7 @@ use thalweg_core::Terrain;
 use thalweg_models::model::MassBalance;
 
 impl Run {
-    /// Cuts the terrain down to its map, whose sides are open: what lay beyond leaves the world.
+    /// Cuts the terrain down to its map, whose edges are open: everything beyond leaves the world.
     pub(super) fn trim(&mut self) -> MassBalance {
         let holds = |terrain: &Terrain| (terrain.solid(), terrain.standing());
         let before = holds(&self.terrain);
@@ -16,7 +17,7 @@ impl Run {
     }
 }
 
-/// The map of a terrain: the same where it has no margin.
+/// Returns the map of a terrain: the terrain itself if it has no margin.
 pub(super) fn trimmed(recipe: &Recipe, terrain: &Terrain) -> Terrain {
     match recipe.map_window(&terrain.grid) {
         Some(map) => Terrain { grid: recipe.map(&terrain.grid), ..terrain.window(map) },

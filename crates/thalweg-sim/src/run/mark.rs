@@ -1,4 +1,4 @@
-//! [`Mark`]: a place in a run that one can go back to, under a recipe that has changed since.
+//! [`Mark`]: a saved state of a run in memory, from which the run can continue under a changed recipe.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::sketch::SketchFrom;
 use thalweg_core::terrain::bytes::Values;
 use thalweg_core::{Result, Terrain};
 
-/// A run as it stood between two steps, without its recipe. Copies share the terrain.
+/// The state of a run between two steps, without its recipe. Copies share the terrain.
 #[derive(Clone)]
 pub struct Mark {
     terrain: Arc<Terrain>,
@@ -19,32 +19,34 @@ pub struct Mark {
     step: u32,
     strokes: usize,
     reports: Vec<StageReport>,
-    /// Of the recipe, what made the terrain.
+    /// The parts of the recipe that determined the terrain, as text.
     past: String,
 }
 
 impl Mark {
-    /// The terrain as it stood.
+    /// Returns the terrain of the state.
     pub fn terrain(&self) -> &Arc<Terrain> {
         &self.terrain
     }
 
-    /// Number of the turn that was running or about to begin, from 0, among [`Run::turns`]; of turns in all when all was done.
+    /// Returns the index of the turn that was running or about to begin, from 0, among [`Run::turns`]; the number of
+    /// turns if all were done.
     pub fn turn(&self) -> usize {
         self.turn
     }
 
-    /// Number of steps that it had taken.
+    /// Returns the number of steps that the turn had taken.
     pub fn step(&self) -> u32 {
         self.step
     }
 
-    /// Whether a parameter was changed while a stage ran: its recipe alone does not lead here.
+    /// Returns true if a parameter was changed while a stage ran: a fresh run of its recipe does not lead to this
+    /// state.
     pub(crate) fn is_turned(&self) -> bool {
         self.reports.iter().any(|report| !report.changes.is_empty())
     }
 
-    /// Bytes that it holds, its terrain's above all; copies of it hold the same ones.
+    /// Returns the bytes that it takes, mostly those of its terrain; copies share them.
     pub fn bytes(&self) -> u64 {
         let Terrain { ground, loose, nodata, layers, tables, .. } = &*self.terrain;
         let columns = tables.values().flat_map(|table| &table.columns);
@@ -56,17 +58,17 @@ impl Mark {
         values.map(Values::byte_count).sum::<u64>() + self.past.len() as u64
     }
 
-    /// Whether a recipe gives this terrain: the start, the seed and the stages before are those that it was made by; of the
-    /// stage that was running, all but the strokes that it had not made. Then [`Run::from_mark`] goes on to the bits that a
-    /// fresh run of that recipe comes to. (A run whose parameters or terrain were changed between steps has another past than
-    /// its recipe tells; its marks agree with the recipe as it was then.)
+    /// Returns true if a recipe leads to this terrain: it has the same start, seed and stages before, and the same
+    /// running stage except for strokes that had not been made. [`Run::from_mark`] then continues to the same bits as
+    /// a fresh run of that recipe. (A run whose parameters or terrain were changed between steps has a history that
+    /// its recipe does not tell; its marks agree with the recipe as it was then.)
     pub fn agrees(&self, recipe: &Recipe) -> bool {
         recipe.past(self.turn, self.step, self.strokes, self.reports.len() > self.turn).as_ref() == Some(&self.past)
     }
 }
 
 impl Run {
-    /// Remembers the run as it stands. It copies the terrain once.
+    /// Saves the present state of the run. It copies the terrain once.
     pub fn mark(&self) -> Mark {
         let is_begun = self.reports.len() > self.turn;
         Mark {
@@ -79,11 +81,12 @@ impl Run {
         }
     }
 
-    /// The run back at a mark, going on by a recipe that may have changed from there on; [`Mark::agrees`] says whether it has
-    /// only there.
+    /// Returns the run to a mark, to continue by a recipe that may have changed after that; [`Mark::agrees`] tells
+    /// whether it has changed only after that.
     ///
     /// # Errors
-    /// When the recipe does not have the mark's stage, or that stage not its step or its strokes; as [`Run::over`].
+    /// Returns an error if the recipe does not have the mark's stage, or the stage does not have its step or its
+    /// strokes; also as [`Run::over`].
     pub fn from_mark(recipe: Recipe, mark: &Mark) -> Result<Self> {
         let place = [mark.turn, mark.strokes];
         Self::restored(recipe, Terrain::clone(&mark.terrain), place, mark.step, mark.reports.clone())
@@ -91,23 +94,24 @@ impl Run {
 }
 
 impl Recipe {
-    /// Whether another recipe gives the same terrain up to after `step` steps of turn number `turn`, from 0, before the strokes
-    /// that are made there: the same start, seed, levels and turns before; of the turn's stage, if it has taken a step, the same
-    /// but for strokes from there on. False where one of them has no such turn.
+    /// Returns true if another recipe leads to the same terrain after `step` steps of turn `turn`, from 0, before the
+    /// strokes that are due there: it has the same start, seed, levels and turns before; and, if the turn has taken a
+    /// step, the same stage except for strokes from there on. Returns false if one of them has no such turn.
     pub fn same_until(&self, other: &Self, turn: usize, step: u32) -> bool {
         let past = |recipe: &Self| recipe.past(turn, step, 0, step > 0);
         past(self).is_some_and(|own| past(other) == Some(own))
     }
 
-    /// What decides the terrain of a run that stands in turn `turn`, after `step` steps and `strokes` of the strokes made
-    /// there, as text; of that turn nothing if it has not begun. `None` without such a turn. How many levels are yet to come
-    /// decides nothing.
+    /// Returns, as text, the parts of the recipe that determine the terrain of a run in turn `turn`, after `step`
+    /// steps and `strokes` of the strokes due there; nothing about that turn if it has not begun. `None` without such
+    /// a turn. The number of levels that follow has no effect on the terrain, so it is not included.
     fn past(&self, turn: usize, step: u32, strokes: usize, is_begun: bool) -> Option<String> {
         let grids = if self.has_levels() { self.grids().ok()? } else { Vec::new() };
         let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
         let turns = self.turns(if widths.is_empty() { &[1.0] } else { &widths });
         let before = turns.get(..turn)?;
         let present = turns.get(turn).filter(|_| is_begun);
+        // Only the first level's size matters, so a smaller build agrees with the beginning of a larger one.
         let first = grids.first().map_or(self.cells, |grid| grid.size[0].max(grid.size[1]));
         let mut text =
             format!("{:?} {:?} {:?} ", self.extent().map(<[f64; 2]>::from), self.extent().map(|_| first), self.dem());
@@ -142,7 +146,8 @@ impl Recipe {
                 continue;
             }
             let Some(stage) = stage(turn) else {
-                // What base stages add together is another ground than what they add one by one.
+                // Base stages that add their detail together lead to another terrain than when they add it one by
+                // one.
                 let label = |number: &usize| self.stages.get(*number).map(|stage| &stage.label);
                 let blocks = self.octaves(&widths, turn.level).ok()?;
                 let blocks: Vec<Vec<_>> = blocks.iter().map(|block| block.iter().map(label).collect()).collect();
@@ -150,7 +155,7 @@ impl Recipe {
                 continue;
             };
             if stage.muted {
-                // Its place counts and its report stays; what it would do does not matter.
+                // Its place counts and its report stays; its parameters do not matter.
                 let _ = writeln!(text, "muted {:?} {}", stage.label, stage.model.about().name);
             } else {
                 text += &with(stage, stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
@@ -167,7 +172,7 @@ impl Recipe {
     }
 }
 
-/// A stage as it stands in a recipe, with these strokes alone.
+/// Returns a stage as a recipe's text, with these strokes only.
 fn with<'a>(stage: &Stage, strokes: impl Iterator<Item = &'a Stroke>) -> String {
     Stage { strokes: strokes.cloned().collect(), ..stage.clone() }.to_toml()
 }

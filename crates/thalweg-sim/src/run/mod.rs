@@ -1,4 +1,5 @@
-//! [`Run`]: a recipe at work. The caller owns the loop; progress, pause, cancel and live view are then its own.
+//! [`Run`]: the execution of a recipe. The caller owns the loop, and with it progress reports, pausing, cancelling
+//! and live views.
 
 pub mod checkpoint;
 mod finer;
@@ -28,13 +29,13 @@ use thalweg_models::model::{MassBalance, Model, Stepper, Tick};
 use thalweg_noise::given::springs::{self, SPRINGS, Spring};
 use thalweg_refine::Frame;
 
-/// What one turn did: a stage on one level, or a step from level to level.
+/// The report of one turn: a stage on one level, or a step from level to level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StageReport {
-    /// The stage's label; of a turn without a stage as [`Run::label`].
+    /// The stage's label; for a turn without a stage, that of [`Run::label`].
     pub label: String,
-    /// Name of its model; of a turn without a stage `finer`, `local` or `trim`.
+    /// Name of its model; for a turn without a stage `finer`, `local` or `trim`.
     pub model: String,
     /// Its parameters: an object of their values by name; empty without a stage.
     pub parameters: serde_json::Value,
@@ -44,11 +45,11 @@ pub struct StageReport {
     pub cells: u64,
     /// Number of steps taken.
     pub steps: u32,
-    /// Its ledger, that of its strokes included.
+    /// Its mass balance, including that of its strokes.
     pub budget: MassBalance,
-    /// The level that it ran on, from 0, the coarsest.
+    /// The level on which it ran, from 0, the coarsest.
     pub level: usize,
-    /// Whether it was passed over.
+    /// True if the stage was skipped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub muted: bool,
     /// Parameters that were changed while it ran; `parameters` has their last values.
@@ -56,7 +57,7 @@ pub struct StageReport {
     pub changes: Vec<Change>,
 }
 
-/// A parameter changed between two steps of its stage.
+/// The change of a parameter between two steps of its stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Number of steps that the stage had taken before.
@@ -73,64 +74,66 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RunProgress {
-    /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
+    /// Index of the turn, from 0, among [`Run::turns`]: if there is one level, that of the stage.
     pub turn: usize,
-    /// Number of turns in all.
+    /// Number of all turns.
     pub turns: usize,
-    /// Number of the stage in the recipe, from 0; `None` where the ground is made finer, the whole level is a local one, or the margin is
-    /// cut away.
+    /// Index of the stage in the recipe, from 0; `None` if the terrain is refined, the whole level is a local one, or
+    /// the margin is cut away.
     pub stage: Option<usize>,
-    /// The level, from 0, the coarsest, and how many there are.
+    /// The level, from 0, the coarsest, and the number of levels.
     pub level: [usize; 2],
-    /// What the turn is called ([`Run::label`]).
+    /// The name of the turn ([`Run::label`]).
     pub label: String,
     /// Number of steps done in this turn.
     pub step: u32,
-    /// Number of steps of this turn in all.
+    /// Number of all steps of this turn.
     pub steps: u32,
-    /// The step's ledger, that of the strokes before it, and after the last one, included.
+    /// The mass balance of the step, including the strokes before it and, for the last step, those after it.
     pub budget: MassBalance,
 }
 
-/// A recipe at work on a terrain.
+/// A recipe that is executed on a terrain.
 pub struct Run {
     pub(crate) recipe: Recipe,
     pub(crate) terrain: Terrain,
-    /// The grid of each level, and what is done on them.
+    /// The grid of each level, and the turns on them.
     grids: Vec<Grid>,
     turns: Vec<Turn>,
-    /// Number of the turn, and steps taken in it.
+    /// Index of the current turn, and the number of steps taken in it.
     pub(crate) turn: usize,
     pub(crate) step: u32,
-    /// Strokes of this step that are made.
+    /// Number of strokes of this step that have been made.
     pub(crate) strokes: usize,
     pub(crate) reports: Vec<StageReport>,
     stepper: Option<Box<dyn Stepper>>,
-    /// Rows of a local level that are made.
+    /// The finished rows of a local level.
     half: Option<local::Half>,
     input: Input,
-    /// What is drawn.
+    /// The sketch, if the recipe has one.
     sketch: Option<Sketch>,
 }
 
-/// What is to be said of the recipe and of the elevation model that a run began with; nothing of a run that was resumed.
+/// Notes about the recipe and the elevation model from which a run started; empty for a run that was resumed.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Input {
-    /// Whatever was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
+    /// Warnings about assumptions, omissions and doubtful values ([`io::Loaded::warnings`]).
     pub warnings: Vec<String>,
-    /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
+    /// What the file states about its units and what was overridden ([`io::Loaded::overridden`]).
     pub overridden: Vec<String>,
-    /// The sample that stood for no data in the file, in the file's own unit; `None` where none did, and without a file.
+    /// The sample that meant no data in the file, in the file's own unit; `None` if there was none, and without a
+    /// file.
     pub nodata: Option<f64>,
 }
 
 impl Run {
-    /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
+    /// Creates a run from the recipe's own start: flat terrain of its extent on the coarsest level, or its elevation
+    /// model.
     ///
     /// # Errors
-    /// As [`Recipe::grids`], or, from an elevation model, as [`Run::over_file`]; when a stage's parameters or the sketch contradict a grid,
-    /// or the sketch cannot be read.
+    /// As [`Recipe::grids`] or, for an elevation model, as [`Run::over_file`]; also if a stage's parameters or the
+    /// sketch contradict a grid, or the sketch cannot be read.
     pub fn new(recipe: Recipe) -> Result<Self> {
         let Some(path) = recipe.dem() else {
             let grids = recipe.grids()?;
@@ -141,11 +144,12 @@ impl Run {
         Self::over_file(recipe, path, &io::LoadOptions::default())
     }
 
-    /// A run over the elevation model in a file, whatever the recipe says that it begins with; it is brought to the recipe's cells. What
-    /// the reader said is kept: [`Run::input`].
+    /// Creates a run over the elevation model in a file, whatever the recipe's start is. The elevation model is
+    /// resampled to the recipe's cells. The reader's notes are available from [`Run::input`].
     ///
     /// # Errors
-    /// When the file cannot be read, the recipe's cells cannot be had of it, there is no memory for the run; as [`Run::over`].
+    /// Returns an error if the file cannot be read, it cannot be resampled to the recipe's cells, or there is not
+    /// enough memory for the run; also as [`Run::over`].
     pub fn over_file(recipe: Recipe, path: impl Into<io::FilePath>, options: &io::LoadOptions) -> Result<Self> {
         let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load(path, options)?;
         recipe.check_memory(&Grid::new(recipe.size_over(terrain.grid.size), terrain.grid.cell)?)?;
@@ -156,15 +160,15 @@ impl Run {
         Ok(run)
     }
 
-    /// What is to be said of what it began with.
+    /// Returns the notes about its input.
     pub fn input(&self) -> &Input {
         &self.input
     }
 
-    /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
+    /// Creates a run over a given terrain, whose grid it keeps: the recipe's levels and margin are ignored.
     ///
     /// # Errors
-    /// When a stage's parameters or the sketch contradict the grid, or the sketch cannot be read.
+    /// Returns an error if a stage's parameters or the sketch contradict the grid, or the sketch cannot be read.
     pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
         recipe.set_levels(Levels::default())?;
         recipe.set_margin(0.0)?;
@@ -172,17 +176,17 @@ impl Run {
         Self::on(recipe, terrain, grids)
     }
 
-    /// Checks a recipe that fixes its extent, as [`Run::new`] does, without beginning.
+    /// Checks a recipe that has an extent, as [`Run::new`] does, without creating a run.
     ///
     /// # Errors
-    /// As [`Run::new`]; a recipe without an extent.
+    /// As [`Run::new`]; also if the recipe has no extent.
     pub fn check(recipe: &Recipe) -> Result<()> {
         let grids = recipe.grids()?;
         sketched::read_sketch(recipe, &grids)?;
         planned(recipe, &grids).map(drop)
     }
 
-    /// A run on levels.
+    /// Creates a run on these levels.
     fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
         let turns = planned(&recipe, &grids)?;
         let sketch = sketched::read_sketch(&recipe, &grids)?;
@@ -203,12 +207,13 @@ impl Run {
         })
     }
 
-    /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
-    /// one step that does nothing; between two levels the ground is made finer in one step.
+    /// Takes the next step, after the strokes that are due before it; returns `None` if everything is done. A muted
+    /// stage is skipped in one step that does nothing; between two levels the terrain is refined in one step.
     ///
     /// # Errors
-    /// When a stage's input layer is missing or does not fit, or a stroke's layer does not. The terrain is then as before the
-    /// step, but for strokes that went before what failed; they are not made again.
+    /// Returns an error if a stage's input layer is missing or does not fit, or a stroke's layer does not. The
+    /// terrain is then as before the step, except for strokes that were made before the failure; they are not made
+    /// again.
     pub fn step(&mut self) -> Result<Option<RunProgress>> {
         let Some(turn) = self.turns.get(self.turn).copied() else { return Ok(None) };
         let mut budget = self.begin()?;
@@ -227,8 +232,8 @@ impl Run {
                     };
                     let tick = Tick { key: stage.key(self.recipe.seed), step: self.step };
                     let terrain = &mut self.terrain;
-                    // A step is many loops on all threads, and small ones on small maps: begun by one of those threads itself, none of them
-                    // has to be woken for another thread, which then sleeps.
+                    // A step consists of many parallel loops, which are small on small maps. If a thread of the pool
+                    // itself begins them, no thread has to be woken for the caller's thread, which would then sleep.
                     rayon::scope(|_| stepper.step(terrain, tick))?
                 }
             };
@@ -262,18 +267,18 @@ impl Run {
         Ok(Some(progress))
     }
 
-    /// The stage of a turn, if it has one.
+    /// Returns the stage of a turn, if it has one.
     fn stage_of(&self, turn: usize) -> Option<&Stage> {
         self.recipe.stages.get(self.turns.get(turn)?.stage?)
     }
 
-    /// What a turn is called: its stage's label; without a stage `finer ground`, `local level` or `margin`.
+    /// Returns the name of a turn: its stage's label; without a stage `finer ground`, `local level` or `margin`.
     pub fn label(&self, turn: Turn) -> &str {
         let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
         stage.map_or_else(|| self.unstaged(turn).0, |stage| &stage.label)
     }
 
-    /// What a turn without a stage is called, and what stands for its model in a report.
+    /// Returns the name of a turn without a stage, and the name that takes the place of its model in a report.
     fn unstaged(&self, turn: Turn) -> (&'static str, &'static str) {
         match turn {
             Turn { trims: true, .. } => ("margin", "trim"),
@@ -282,36 +287,36 @@ impl Run {
         }
     }
 
-    /// Number of steps of a turn; 0 of a turn on no level of this run.
+    /// Returns the number of steps of a turn; 0 if the turn is on no level of this run.
     pub fn steps_of(&self, turn: Turn) -> u32 {
         let Some(grid) = self.grids.get(turn.level) else { return 0 };
         match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
-            // The plan was checked with it.
+            // The plan has been checked for errors of this call.
             Some(stage) => stage.steps(grid, turn.pass).unwrap_or(0),
             None if turn.level >= self.globals() && !turn.trims => local::steps(grid),
             None => 1,
         }
     }
 
-    /// What is done, turn by turn, in order.
+    /// Returns all turns, in order.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// The grid of each level, from the coarsest.
+    /// Returns the grid of each level, from the coarsest.
     pub fn grids(&self) -> &[Grid] {
         &self.grids
     }
 
-    /// Labels of the stages that never run, for none of the levels has cells of the widths that they run on; muted ones do not
-    /// count. A build of fewer cells may well end before the levels of a stage.
+    /// Returns the labels of the stages that never run, because no level has cells of the widths on which they run;
+    /// muted ones are not included. A build of fewer cells may end before the levels of a stage.
     pub fn idle(&self) -> Vec<&str> {
         let stages = self.recipe.idle(&self.turns).filter_map(|number| self.recipe.stages.get(number));
         stages.map(|stage| stage.label.as_str()).collect()
     }
 
-    /// Begins the present turn, if it is not begun: its layers and tables come in. Water that stands in a layer that is given is
-    /// poured, and what stood in that which it replaces is drained.
+    /// Begins the current turn, if it has not begun: inserts its layers and tables. Standing water in an inserted
+    /// layer counts as poured, and the water of the layer that it replaces as drained.
     fn begin(&mut self) -> Result<MassBalance> {
         let mut budget = MassBalance::default();
         let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
@@ -353,7 +358,7 @@ impl Run {
         Ok(budget)
     }
 
-    /// Ends the present turn: what was its stage's alone goes.
+    /// Ends the current turn: removes the layers and tables that were for its stage only.
     fn end(&mut self) {
         let stage = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?));
         if let Some(stage) = stage.filter(|stage| !stage.muted) {
@@ -365,23 +370,23 @@ impl Run {
         (self.step, self.strokes) = (0, 0);
     }
 
-    /// Number of the running turn, from 0, and the steps taken in it; when done the number of all turns, and 0. Where there is one level,
-    /// turns are the recipe's stages.
+    /// Returns the index of the current turn, from 0, and the steps taken in it; when everything is done, the number
+    /// of all turns, and 0. If there is one level, turns are the recipe's stages.
     pub fn position(&self) -> (usize, u32) {
         (self.turn, self.step)
     }
 
-    /// Whether all turns are done.
+    /// Returns true if all turns are done.
     pub fn is_done(&self) -> bool {
         self.turn >= self.turns.len()
     }
 
-    /// The terrain as it stands.
+    /// Returns the terrain in its present state.
     pub fn terrain(&self) -> &Terrain {
         &self.terrain
     }
 
-    /// The terrain as it stands, without the margin that is built round the map.
+    /// Returns the terrain in its present state, without the margin around the map.
     pub fn map(&self) -> Cow<'_, Terrain> {
         let grid = &self.terrain.grid;
         match self.recipe.map_window(grid).filter(|map| map.size() != grid.size) {
@@ -390,25 +395,25 @@ impl Run {
         }
     }
 
-    /// The terrain as it stands, for the caller to keep.
+    /// Returns the terrain in its present state, and consumes the run.
     pub fn into_terrain(self) -> Terrain {
         self.terrain
     }
 
-    /// The terrain, for the caller to change between steps: its ground, the `rain` that falls, its tables.
+    /// Returns the terrain, for the caller to change between steps: its ground, its `rain` layer, its tables.
     pub fn terrain_mut(&mut self) -> &mut Terrain {
-        // A stepper may know which cells are wet; it is started again and looks anew.
+        // A stepper may have stored which cells are wet; it is started again and reads the terrain again.
         self.stepper = None;
         self.half = None;
         &mut self.terrain
     }
 
-    /// Changes a parameter of a stage that is not done, between two steps. Later steps are those of a run that had the
-    /// value from there on; the report tells the change, a checkpoint goes on with it.
+    /// Changes a parameter of a stage that is not done, between two steps. Later steps are those of a run that had
+    /// the value from there on; the report lists the change, and a checkpoint preserves it.
     ///
     /// # Errors
-    /// No such stage or parameter, a stage that is done, a value that is not allowed, or one that would leave the stage
-    /// no more steps than it has taken. Nothing is changed then.
+    /// Returns an error, and changes nothing, if there is no such stage or parameter, the stage is done, the value is
+    /// not allowed, or it would leave the stage no more steps than it has taken.
     pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
         let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
         let number = labels.clone().position(|known| known == label);
@@ -424,6 +429,7 @@ impl Run {
         let after = stage.model.get(parameter);
         let Some(before) = before.filter(|before| Some(*before) != after) else { return Ok(()) };
         let taken = if here.is_some() { self.step } else { 0 };
+        // The old value is restored if the plan is invalid with the new one, or if no step would be left.
         let refusal = match planned(&self.recipe, &self.grids) {
             Ok(_) if taken > 0 && here.is_some_and(|turn| self.steps_of(turn) <= taken) => {
                 let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
@@ -449,11 +455,11 @@ impl Run {
         Ok(())
     }
 
-    /// Lets a spring rise from here on, until the running stage ends. A checkpoint keeps it.
+    /// Adds a spring that flows from now on, until the running stage ends. A checkpoint preserves it.
     ///
     /// # Errors
-    /// When the stage's model reads no springs, a number of the spring is out of its range, it lies outside the world, or the terrain's
-    /// table of springs has other columns.
+    /// Returns an error if the stage's model reads no springs, a number of the spring is out of its range, it is
+    /// outside the world, or the terrain's table of springs has other columns.
     pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
         match self.stage_of(self.turn) {
             Some(stage) if stage.takes_springs() => springs::add_springs(&mut self.terrain, &[spring]),
@@ -467,17 +473,17 @@ impl Run {
         }
     }
 
-    /// The recipe.
+    /// Returns the recipe.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// What the turns did so far, one for each that has begun, in order.
+    /// Returns the reports of the turns so far, one for each that has begun, in order.
     pub fn reports(&self) -> &[StageReport] {
         &self.reports
     }
 
-    /// Number of steps done and of steps in all, over all turns.
+    /// Returns the numbers of steps done and of all steps, over all turns.
     pub fn steps(&self) -> [u64; 2] {
         let of = |turn: &Turn| u64::from(self.steps_of(*turn));
         let done: u64 = self.turns.iter().take(self.turn).map(of).sum();
@@ -485,7 +491,8 @@ impl Run {
         [done + u64::from(self.step), all]
     }
 
-    /// Simulated years so far, over all turns of models that know time; `None` before the first of them.
+    /// Returns the simulated years so far, over all turns of models with a time scale; `None` before the first of
+    /// them.
     pub fn years(&self) -> Option<f64> {
         let begun = self.turns.iter().take(self.reports.len()).enumerate();
         let years = begun.filter_map(|(number, turn)| {
@@ -496,11 +503,13 @@ impl Run {
         years.fold(None, |sum, years| Some(sum.unwrap_or(0.0) + years))
     }
 
-    /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
-    /// steps and ledger, then the fingerprint of every layer and table; where there are local levels, what of each stage goes on there.
+    /// Returns the report of the run so far (its JSON Schema is in the documentation): for each stage its model,
+    /// parameters, seconds, steps and mass balance; then the fingerprint of every layer and table. If there are local
+    /// levels, also the local form of each stage.
     pub fn report(&self) -> serde_json::Value {
         let grid = &self.terrain.grid;
-        // By way of text: a sum beyond 64 bits then becomes a floating-point number and not a failure.
+        // The conversion goes through text: a sum beyond 64 bits then becomes a floating-point number instead of a
+        // failure.
         let stages = serde_json::to_vec(&self.reports).and_then(|text| serde_json::from_slice(&text));
         let stages: serde_json::Value = stages.unwrap_or_default();
         let mut report = json!({
@@ -528,11 +537,11 @@ impl Run {
         report
     }
 
-    /// A run taken up again from a checkpoint's or a mark's parts, which are checked.
+    /// Restores a run from the parts of a checkpoint or a mark, which are checked.
     ///
     /// # Errors
-    /// A turn that does not exist, a step that it does not have, more strokes than are made there, a terrain of another level;
-    /// as [`Run::new`].
+    /// Returns an error if the turn does not exist, does not have the step, fewer strokes are due there than were
+    /// made, or the terrain is one of another level; also as [`Run::new`].
     pub(crate) fn restored(
         recipe: Recipe,
         terrain: Terrain,
@@ -561,13 +570,13 @@ impl Run {
             return Err(Error::value("strokes", strokes, format!("0 to {made} (those of the step)")));
         }
         let level = match here {
-            // The terrain is that of the level before until the finer one is whole.
+            // The terrain is that of the level before until the finer one is complete.
             Some(Turn { level, trims: true, .. }) if step == 0 => level,
             Some(Turn { level, stage: None, .. }) if step == 0 || level >= run.globals() => level.saturating_sub(1),
             Some(Turn { level, .. }) => level,
             None => run.grids.len() - 1,
         };
-        // What has been trimmed is the map of its level.
+        // After trimming, the terrain is the map of its level.
         let is_trimmed = run.turns.iter().take(turn).any(|turn| turn.trims);
         let want = run.grids.get(level).map(|grid| if is_trimmed { run.recipe.map(grid).size } else { grid.size });
         let have = Some(run.terrain.grid.size);
@@ -600,7 +609,7 @@ impl StageReport {
     }
 }
 
-/// The turns of a recipe on these grids, checked.
+/// Returns the turns of a recipe on these grids, checked.
 fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
     let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
     let turns = recipe.turns(&widths);
@@ -611,7 +620,7 @@ fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
             Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
             None if turn.trims => {}
             None if turn.level >= global => {
-                // What no level can be made of is refused before anything is solved.
+                // A global level from which no finer level can be computed is refused before anything is solved.
                 Frame::of(&recipe.map(&grids[global - 1]))?;
                 recipe.local(grids[global - 1].cell).rules.check()?;
             }
@@ -631,7 +640,7 @@ fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
     Ok(turns)
 }
 
-/// The parameters of a model, by name.
+/// Returns the parameters of a model, by name.
 fn parameters(model: &dyn Model) -> serde_json::Value {
     let value = |name: &str| serde_json::to_value(model.get(name)?).ok();
     let declared = model.declared();

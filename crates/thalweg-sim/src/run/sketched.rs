@@ -1,4 +1,5 @@
-//! What is drawn, in a run: read and checked at its beginning, laid on flat ground, kept after stages and between their steps.
+//! The sketch in a run: read and checked at the beginning, applied to flat terrain, and restored after stages and
+//! between their steps.
 
 use crate::plan::Turn;
 use crate::recipe::{Recipe, Stage};
@@ -8,10 +9,11 @@ use thalweg_core::terrain::{Cells, ERODIBILITY, Lifetime, UPLIFT};
 use thalweg_core::{Grid, Result, Terrain};
 use thalweg_models::model::{Family, MassBalance, Role};
 
-/// How often in a turn the ground is brought back to what is drawn: a stage may change it beyond that in a part of its steps only.
+/// How often in a turn the terrain is restored to the sketch: a stage can deviate from it only for a part of its
+/// steps.
 const HOLDS: u64 = 8;
 
-/// The sketch of a recipe, checked against the world.
+/// Returns the sketch of a recipe, checked against the world.
 pub fn read_sketch(recipe: &Recipe, grids: &[Grid]) -> Result<Option<Sketch>> {
     let Some((drawn, grid)) = recipe.sketch.as_ref().zip(grids.first()) else { return Ok(None) };
     let mut sketch = drawn.read(&recipe.folder, &recipe.sketch_world(grid))?;
@@ -19,8 +21,8 @@ pub fn read_sketch(recipe: &Recipe, grids: &[Grid]) -> Result<Option<Sketch>> {
     Ok(Some(sketch))
 }
 
-/// Gives a stage that reads them factors of uplift and erodibility, multiplied with those that it was given itself. What earlier stages left
-/// stays as it is: it says more of the land.
+/// Gives a stage that reads them factors of uplift and erodibility, multiplied by those that the stage was given
+/// itself. Factors left by earlier stages are not changed: they describe the land in more detail.
 pub fn put_factors(sketch: Option<&Sketch>, stage: &Stage, terrain: &mut Terrain, grids: &[Grid]) -> Result<()> {
     let uses = stage.model.about().uses;
     let Some((sketch, first)) =
@@ -43,13 +45,13 @@ pub fn put_factors(sketch: Option<&Sketch>, stage: &Stage, terrain: &mut Terrain
     Ok(())
 }
 
-/// Takes them out again.
+/// Removes them again.
 pub fn take_factors(terrain: &mut Terrain) {
     terrain.layers.retain(|_, layer| layer.traits.lifetime != Lifetime::Stage);
 }
 
 impl Run {
-    /// Lays the first ground, if what the run begins with is flat.
+    /// Creates the first terrain from the sketch, if the run starts from flat terrain.
     pub(super) fn lay_sketch(&mut self) -> MassBalance {
         let Some(sketch) = self.sketch.as_ref().filter(|_| self.turn == 0) else { return MassBalance::default() };
         let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
@@ -57,7 +59,7 @@ impl Run {
         self.book(laid)
     }
 
-    /// Brings the ground back to what is drawn, some times in a turn and at its end.
+    /// Restores the terrain to the sketch, several times in a turn and at its end.
     pub(super) fn hold_sketch(&mut self, turn: Turn, steps: u32) -> MassBalance {
         let [globals, _] = self.recipe.counts(self.grids.len());
         let shapes = |stage: &Stage| {
@@ -67,7 +69,7 @@ impl Run {
         let is_last = !later.filter_map(|later| self.recipe.stages.get(later.stage?)).any(shapes);
         let is_ended = self.step >= steps;
         let is_shaping = |stage: &Stage| {
-            // The water that the last of these stages leaves must stay true.
+            // The water layers that the last of these stages leaves must remain consistent with the terrain.
             let follows_water = stage.model.about().writes.iter().any(|spec| spec.traits.follows_water);
             shapes(stage) && (!follows_water || (is_ended && !is_last))
         };
@@ -83,12 +85,12 @@ impl Run {
         };
         let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
         let held = sketch.hold(&mut self.terrain, coarse, is_ended);
-        // It may know how high cells are.
+        // A stepper may have stored the elevations of cells.
         self.stepper = None;
         held
     }
 
-    /// Adds to the present turn's ledger.
+    /// Adds to the current turn's mass balance.
     fn book(&mut self, budget: MassBalance) -> MassBalance {
         if let Some(report) = self.reports.last_mut() {
             report.budget += budget;

@@ -1,4 +1,5 @@
-//! A model run by tiles: the same bits as over the whole terrain, with only a tile and its halo at work at a time.
+//! Runs a model by tiles: with the same bits as over the whole terrain, but with only a tile and its halo in memory
+//! at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,12 +12,12 @@ use thalweg_models::model::{Model, StepReach, Tick};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
 ///
-/// Each step reads the terrain as the step before left it, through windows that are wider than their tile by the
-/// model's reach, and keeps the tile. Budgets are not summed: a halo's cells would count several times; the change of
-/// [`Terrain::solid`] tells what left or came.
+/// Each step reads the terrain that the step before left, through windows that are wider than their tile by the
+/// model's reach, and keeps the tile. Mass balances are not summed, since cells of a halo would count several times;
+/// the change of [`Terrain::solid`] shows what left or entered.
 ///
 /// # Errors
-/// When the model reaches over the whole terrain, when that is looped, or as its steps.
+/// Returns an error if the model reaches over the whole terrain, or the terrain is looped; also as its steps.
 pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) -> Result<()> {
     let StepReach::Cells(halo) = model.reach(&terrain.grid) else {
         return Err(Error::unsupported(
@@ -31,7 +32,7 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     let tiles = TileGrid::new(terrain.grid.size, tile.clamp(1, TileGrid::MAX_TILE_SIZE))?;
     for step in 0..model.steps(&terrain.grid) {
         let mut next = terrain.clone();
-        // What a step ends, layers and tables, is not to live on.
+        // Layers and tables that a step removes must not remain.
         next.layers.clear();
         next.tables.clear();
         let mut left = BTreeSet::new();
@@ -43,7 +44,7 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
             merge(&mut next, &part, core, around)?;
             left.extend(part.layers.into_keys());
         }
-        // A layer that the step took away is in no part.
+        // A layer that the step removed is in no part.
         next.layers.retain(|name, _| left.contains(name));
         next.tables.values_mut().for_each(sort_by_number);
         *terrain = next;
@@ -51,11 +52,11 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     Ok(())
 }
 
-/// Takes some steps of `model`, numbered from 0, over a part of a terrain, its grid a window of the whole.
+/// Takes some steps of `model`, numbered from 0, over a part of a terrain, whose grid is a window of the whole.
 ///
-/// A step reaches so many cells ([`Model::reach`]), and k steps k times as many: what lies farther than that from the part's own rim, or at
-/// the world's, is as it would be in the whole. The rest is not to be kept. Things that have left the part are taken out, and things
-/// stand in the order of their numbers.
+/// A step reaches a number of cells ([`Model::reach`]), and k steps reach k times as many: cells farther than that
+/// from the part's own rim, or near a rim that is the world's, are as they would be in the whole. The others are not
+/// valid. Things that have left the part are removed, and things are sorted by their numbers.
 ///
 /// # Errors
 /// As the steps.
@@ -72,7 +73,7 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
             let inside = within(table, &grid);
             if inside.len() != table.len() {
                 *table = inside;
-                // A stepper may know of things that are gone now.
+                // A stepper may have stored things that have been removed.
                 stepper = None;
             }
             sort_by_number(table);
@@ -81,8 +82,8 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
     Ok(())
 }
 
-/// Puts the rows of table `name` of one part behind those of the parts before, which `all` has by name. A table of no places, such as the
-/// kinds of soil, is whole in every part.
+/// Appends the rows of table `name` of one part to those of the parts before, which `all` contains by name. A table
+/// without places, such as the kinds of soil, is complete in every part.
 ///
 /// # Errors
 /// As [`Table::append`].
@@ -117,7 +118,7 @@ fn merge(next: &mut Terrain, part: &Terrain, core: CellRect, around: CellRect) -
     Ok(())
 }
 
-/// Puts things, a row each, in the order of the column `number`; leaves them as they are without one.
+/// Sorts things, one a row, by the column `number`; leaves them as they are without that column.
 pub fn sort_by_number(table: &mut Table) {
     let Some(numbers) = table.ints("number").map(<[i64]>::to_vec) else { return };
     let mut order: Vec<usize> = (0..numbers.len()).collect();

@@ -1,4 +1,4 @@
-//! The terrain before erosion, to be compared with what it has become.
+//! The terrain before erosion, for comparison with the present one.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use crate::session::{Session, shown_size};
 use thalweg_core::Terrain;
 use thalweg_models::process::upsample;
 
-/// The terrain as the first model that is no base found it.
+/// The terrain before the first stage that is not a base stage.
 pub(super) struct Before {
     /// The turn that began then.
     turn: usize,
     first: Arc<Terrain>,
-    /// The same on cells as fine as those of the run.
+    /// The same terrain on cells as fine as those of the run.
     fitting: Arc<Terrain>,
 }
 
@@ -21,7 +21,7 @@ impl Before {
         Self { turn, fitting: Arc::clone(&first), first }
     }
 
-    /// Brings it to cells as fine as those of a terrain of `size`, where that is a matter of halving.
+    /// Upsamples it to cells as fine as those of a terrain of `size`, if these result from halving.
     fn fit(&mut self, size: [usize; 2]) {
         let is_larger = |own: [usize; 2]| own[0] > size[0] || own[1] > size[1];
         if is_larger(self.fitting.grid.size) {
@@ -34,8 +34,8 @@ impl Before {
 }
 
 impl Session {
-    /// The terrain as the first model that is no base found it, made finer as the run has gone on to finer levels, and no larger
-    /// than a [snapshot](Session::snapshot); `None` before that model begins.
+    /// Returns the terrain before the first stage that is not a base stage, upsampled as the run goes on to finer
+    /// levels, but no larger than a [snapshot](Session::snapshot); `None` before that stage begins.
     pub fn before(&self) -> Option<&Arc<Terrain>> {
         self.before.as_ref().map(|before| &before.fitting)
     }
@@ -47,14 +47,14 @@ impl Session {
         }
     }
 
-    /// Forgets it where the run has gone back to before it, or to there.
+    /// Discards it if the run has returned to that point or to one before it.
     pub(super) fn review_before(&mut self) {
         let place = self.position();
         self.before.take_if(|before| (place.turn, place.step) <= (before.turn, 0));
         self.fit_before();
     }
 
-    /// Whether what a turn does is no erosion.
+    /// Returns true if a turn does not erode.
     pub(super) fn is_base(&self, turn: usize) -> bool {
         self.stage_of(turn).is_some_and(|stage| stage.muted || stage.is_base())
     }

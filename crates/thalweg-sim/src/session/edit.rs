@@ -1,4 +1,4 @@
-//! A recipe that is changed while it runs.
+//! Changes of the recipe while it runs.
 
 use crate::recipe::Recipe;
 use crate::run::Run;
@@ -10,12 +10,12 @@ use thalweg_core::Result;
 use thalweg_core::declare::params::Written;
 
 impl Session {
-    /// Goes on by an edited recipe, to the bits of a fresh run of it: at once where nothing that has been done is another by it,
-    /// else from the last mark that agrees with it, else from the start. A session at rest then goes on by itself to where it
-    /// stood ([`Session::is_going`]).
+    /// Continues by an edited recipe, to the bits of a fresh run of it: immediately if the edit does not affect what
+    /// has been done, otherwise from the last mark that agrees with it, or else from the start. A paused session then
+    /// continues by itself to its previous position ([`Session::is_going`]).
     ///
     /// # Errors
-    /// When the recipe cannot begin, as [`Run::new`]. Nothing is changed then.
+    /// Returns an error, and changes nothing, if the recipe cannot begin, as [`Run::new`].
     pub fn edit(&mut self, recipe: Recipe) -> Result<()> {
         let (before, stood) = (self.run.recipe().clone(), self.stood());
         self.go_on(&self.run.mark(), recipe, stood, true)?;
@@ -23,8 +23,9 @@ impl Session {
         Ok(())
     }
 
-    /// As [`Session::edit`], but that parameters of the running stage, if nothing else is changed, act from the coming step on: for
-    /// whoever turns them and watches. A fresh run of the recipe is then another, and the stage's report names the changes.
+    /// Like [`Session::edit`], except that parameters of the running stage, if nothing else is changed, take effect
+    /// from the next step on, so that a user can change them and watch the effect. A fresh run of the recipe then has
+    /// another result, and the stage's report lists the changes.
     ///
     /// # Errors
     /// As [`Session::edit`].
@@ -38,7 +39,8 @@ impl Session {
         Ok(())
     }
 
-    /// Draws a ridge, a river, a coast or a height ([`Recipe::draw`]): an edit, by which the run begins anew.
+    /// Draws a ridge, a river, a coast or a height ([`Recipe::draw`]). This is an edit after which the run begins
+    /// again.
     ///
     /// # Errors
     /// As [`Recipe::draw`] and [`Session::edit`]. Nothing is changed then.
@@ -48,7 +50,7 @@ impl Session {
         self.edit(recipe)
     }
 
-    /// Takes what is drawn under that number, from 0, away again ([`Recipe::erase`]); as [`Session::draw`].
+    /// Removes the feature with this index, from 0, from the sketch ([`Recipe::erase`]); like [`Session::draw`].
     ///
     /// # Errors
     /// As [`Recipe::erase`] and [`Session::edit`].
@@ -58,8 +60,8 @@ impl Session {
         self.edit(recipe)
     }
 
-    /// Goes on from `here`, the run as it stands, or from as far back as need be. A session at rest comes back to where it stood,
-    /// with so many strokes made there.
+    /// Continues from `here`, the present state of the run, or from as far back as necessary. A paused session
+    /// returns to its previous position, with the same number of strokes made there.
     pub(super) fn go_on(
         &mut self,
         here: &Mark,
@@ -86,18 +88,18 @@ impl Session {
         Ok(())
     }
 
-    /// Where the run stands, and strokes made there.
+    /// Returns the run's position, and the number of strokes made there.
     pub(super) fn stands(&self) -> (Position, usize) {
         (self.position(), self.run.strokes)
     }
 
-    /// The same of where it comes back to, if it is on its way there.
+    /// Returns the same for the position to which it is returning, if it is on its way there.
     pub(super) fn stood(&self) -> (Position, usize) {
         let here = self.stands();
         self.goal.place.filter(|(place, _)| *place > here.0).unwrap_or(here)
     }
 
-    /// Changes parameters of the running stage if only they differ; whether that is so.
+    /// Changes parameters of the running stage if only these differ; returns true if that is so.
     fn turn(&mut self, recipe: &Recipe, here: &Mark) -> Result<bool> {
         let place = self.position();
         let before = self.run.recipe().clone();
@@ -118,7 +120,7 @@ impl Session {
         if !trial.same_until(recipe, place.turn, place.step) {
             return Ok(false);
         }
-        // A value that leaves the stage no more steps is one for a run from the stage's start.
+        // A value that leaves the stage no more steps needs a run from the stage's start.
         let set = changed.iter().try_for_each(|(name, value)| self.run.set(&label, name, value));
         let turned = self.run.mark();
         if set.is_ok()

@@ -1,15 +1,15 @@
-//! How far a session goes by itself.
+//! How far a session runs by itself.
 
 use crate::session::{Position, Session};
 
-/// What is still to be gone.
+/// The remaining goals.
 #[derive(Default)]
 pub(super) struct Goal {
-    /// To the end.
+    /// Run to the end.
     end: bool,
-    /// To where the run stood when its past was changed; and strokes that were made there.
+    /// Run to the position before the edit, and make the strokes that had been made there.
     pub(super) place: Option<(Position, usize)>,
-    /// So many steps from there on.
+    /// Run this number of steps from there on.
     pub(super) steps: Option<u32>,
 }
 
@@ -23,45 +23,45 @@ impl Goal {
 }
 
 impl Session {
-    /// Goes on to the end from here on: as long as [`Session::is_going`], the face takes steps.
+    /// Plays to the end: as long as [`Session::is_going`], the user interface takes steps.
     pub fn play(&mut self) {
         self.goal = Goal { end: true, ..Goal::default() };
     }
 
-    /// Goes on for `steps` steps; for 0 it stands.
+    /// Plays `steps` steps; 0 pauses.
     pub fn play_for(&mut self, steps: u32) {
         self.goal = Goal { steps: Some(steps).filter(|steps| *steps > 0), ..Goal::default() };
     }
 
-    /// Goes on until that place is reached or passed; stands where it is already.
+    /// Plays until that position is reached or passed; pauses if it is reached already.
     pub fn play_until(&mut self, place: Position) {
         self.goal = Goal { place: Some((place, 0)).filter(|_| self.position() < place), ..Goal::default() };
     }
 
-    /// Rests.
+    /// Pauses.
     pub fn pause(&mut self) {
         self.goal = Goal::default();
     }
 
-    /// Whether there is a step to be taken: the session plays, and the run is not done. A session that plays goes on playing after
-    /// its end, should something be added there.
+    /// Returns true if there is a step to take: the session plays, and the run is not done. A session that plays to
+    /// the end continues if something is added there later.
     pub fn is_going(&self) -> bool {
         let Goal { end, place, steps } = &self.goal;
         (*end || place.is_some() || steps.is_some()) && !self.run.is_done()
     }
 
-    /// Has the run come back to where it stood before its past was changed, or on from there? A session that plays on to the
-    /// end has no need to.
+    /// Makes the run return to its position before an edit of what had been done, unless the session plays to the
+    /// end, which includes it.
     pub(super) fn come_back_to(&mut self, stood: (Position, usize)) {
         if self.goal.end {
             self.goal.place = None;
         } else if self.goal.place.is_none_or(|(known, _)| known <= stood.0) {
-            // During a run back to where it stood, that place still counts.
+            // During a return to an earlier goal, the farther position still counts.
             self.goal.place = Some(stood);
         }
     }
 
-    /// Rests where that was the goal.
+    /// Pauses if this was the goal.
     pub(super) fn arrive(&mut self) {
         let done = self.run.is_done();
         if done {
@@ -72,8 +72,8 @@ impl Session {
             && here == place
             && self.run.strokes < strokes
         {
-            // As it stood there: with what was done by hand since the last step. What fails of it fails in the coming step, and is
-            // said then.
+            // Restore the state there, with the user edits since the last step. If one of them fails, it fails again
+            // in the next step and is reported then.
             let _ = self.run.catch_up(strokes);
             self.version += 1;
         }

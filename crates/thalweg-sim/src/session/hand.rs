@@ -1,4 +1,4 @@
-//! What is done by hand while a run goes on.
+//! User edits while a run is in progress.
 
 use crate::recipe::strokes::{Stroke, Tool};
 use crate::recipe::{Recipe, Stage, When};
@@ -11,30 +11,30 @@ use thalweg_models::models;
 use thalweg_models::models::droplets::{Droplets, TracePoint, trace};
 use thalweg_noise::given::springs::SPRINGS;
 
-/// Most points of the path of a droplet that is followed.
+/// The most points of the path of a droplet that is traced.
 const POINTS: usize = 100_000;
 
-/// What the hand has done.
+/// The user edits so far.
 #[derive(Default)]
 pub(super) struct Hand {
     /// Number of strokes made so far.
     count: u64,
-    /// Those that the author of the next recipe may not know of: number, label of the stage, stroke.
+    /// Strokes that the author of the next recipe may not know: number, label of the stage, stroke.
     made: Vec<(u64, String, Stroke)>,
-    /// Whether the last one was a shower.
+    /// True if the last one was a shower.
     pub(super) showered: bool,
 }
 
 impl Hand {
-    /// All that was made is in the recipe.
+    /// Forgets the strokes, because all of them are in the recipe.
     pub(super) fn forget(&mut self) {
         self.made.clear();
     }
 }
 
 impl Session {
-    /// Makes a stroke now, before the next step, and writes it into the recipe ([`Run::stroke`]). A mark is kept before it. A
-    /// spring after the end gets a stage of its own, in which no rain falls; who wants to see it run lets the session
+    /// Makes a stroke now, before the next step, and adds it to the recipe ([`Run::stroke`]). A mark is kept before
+    /// it. A spring after the end gets a stage of its own without rain; to run it, let the session
     /// [play](Session::play).
     ///
     /// # Errors
@@ -43,8 +43,8 @@ impl Session {
         self.make(stroke, false)
     }
 
-    /// Makes a stroke that belongs with the last one, as the parts of a drag do: they share the mark before the first of them,
-    /// and are undone as one.
+    /// Makes a stroke that belongs to the last one, as the parts of a drag do: they share the mark before the first
+    /// of them, and are undone as one.
     ///
     /// # Errors
     /// As [`Session::stroke`].
@@ -67,7 +67,7 @@ impl Session {
         if let Some(dry) = dry.filter(|_| made.is_err()) {
             self.run = dry;
         }
-        // Even where it was refused, ground may have been made finer on the way to its stage.
+        // Even if the stroke was refused, the terrain may have been refined on the way to its stage.
         self.version += 1;
         self.fit_before();
         made?;
@@ -91,7 +91,7 @@ impl Session {
         Ok(())
     }
 
-    /// The run, which is done, with a stage behind it in which springs run and no rain falls.
+    /// Returns the finished run with one more stage, in which springs run and no rain falls.
     fn with_springs(&self) -> Result<Run> {
         let mut recipe = self.run.recipe().clone();
         let label = recipe.free_label(SPRINGS);
@@ -99,15 +99,16 @@ impl Session {
         Run::from_mark(recipe, &self.run.mark())
     }
 
-    /// Number of strokes made so far, those that were undone among them.
+    /// Returns the number of strokes made so far, including those that were undone.
     pub fn strokes(&self) -> u64 {
         self.hand.count
     }
 
-    /// A recipe whose author knew of the first `known` strokes only, with the others in it: for faces that edit beside the run.
+    /// Adds to a recipe, whose author knew only the first `known` strokes, the others: for user interfaces that edit
+    /// while the run goes on.
     ///
     /// # Errors
-    /// None that a session's own recipe gives.
+    /// None for a session's own recipe.
     pub fn with_strokes_since(&mut self, known: u64, mut recipe: Recipe) -> Result<Recipe> {
         self.hand.made.retain(|(number, ..)| *number > known);
         for (_, label, stroke) in &self.hand.made {
@@ -126,8 +127,8 @@ impl Session {
         Ok(recipe)
     }
 
-    /// Returns the path that one droplet takes from `place`, in world metres, over the present terrain, which does not
-    /// change. The path is that of [`trace`] and has at most 100 000 points.
+    /// Returns the path that one droplet takes from `place`, in world metres, over the present terrain, which does
+    /// not change. The path is that of [`trace`] and has at most 100 000 points.
     ///
     /// # Errors
     /// As [`trace`].
@@ -135,7 +136,8 @@ impl Session {
         trace(&self.run.droplets()?, self.run.terrain(), place, POINTS)
     }
 
-    /// The settings of droplets that run now, in a stage of them, or fell last by hand; `None` where none do.
+    /// Returns the settings of droplets that run now, in a stage of them, or that the user released last; `None` if
+    /// there are none.
     pub fn falling(&self) -> Option<Droplets> {
         let rains = self.stage().is_some_and(|stage| stage.model.plays(Role::Droplets)) && self.is_going();
         if rains || self.hand.showered { self.run.droplets().ok() } else { None }

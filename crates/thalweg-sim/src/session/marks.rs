@@ -1,4 +1,4 @@
-//! Places in a run that can be gone back to, within a bound of memory.
+//! States of a run to which it can return, within a memory limit.
 
 use crate::recipe::Recipe;
 use crate::run::Run;
@@ -6,10 +6,10 @@ use crate::run::mark::Mark;
 use crate::session::{Position, Session};
 use thalweg_core::{Error, Result};
 
-/// A mark in its place.
+/// A mark in the list.
 struct Kept {
     mark: Mark,
-    /// Version of the ground that it holds.
+    /// Version of its terrain.
     version: u64,
     /// Steps of the run before it.
     steps: u64,
@@ -18,9 +18,10 @@ struct Kept {
 /// Marks in the order of the run.
 pub(super) struct Marks {
     kept: Vec<Kept>,
-    /// The mark that was gone back to, while nothing has been done since: later ones can still be gone to.
+    /// Index of the mark to which the run returned, while nothing has been done since: later marks are still
+    /// available.
     at: Option<usize>,
-    /// Bytes that they hold, and may hold.
+    /// Bytes that they take, and their limit.
     held: u64,
     most: u64,
 }
@@ -38,14 +39,15 @@ impl Marks {
         self.cut(0);
     }
 
-    /// Something is done: marks beyond the one that was gone back to are of another run.
+    /// Something is done: marks after the one to which the run returned belong to another run.
     pub(super) fn leave(&mut self) {
         if let Some(number) = self.at {
             self.cut(number + 1);
         }
     }
 
-    /// Another recipe goes on from the mark that was gone back to: of the marks beyond, those stay that agree with it.
+    /// The run continues by another recipe from the mark to which it returned: of the marks after it, those that
+    /// agree with the recipe stay.
     pub(super) fn leave_others(&mut self, recipe: &Recipe) {
         while let Some(at) = self.at.filter(|at| at + 1 < self.kept.len()) {
             if self.kept.last().is_none_or(|last| last.mark.agrees(recipe)) {
@@ -62,13 +64,13 @@ impl Marks {
         self.held = self.kept.iter().map(|kept| kept.mark.bytes()).sum();
     }
 
-    /// Whether the run stands at a mark: one of this version of the ground, at which the next would be put.
+    /// Returns true if the run is at a mark with this version of the terrain, after which the next would be added.
     pub(super) fn has(&self, version: u64) -> bool {
         let here = self.at.or(self.kept.len().checked_sub(1));
         here.and_then(|here| self.kept.get(here)).is_some_and(|kept| kept.version == version)
     }
 
-    /// Adds one behind the others, of a run that has taken so many steps.
+    /// Adds a mark after the others, for a run that has taken `steps` steps.
     pub(super) fn push(&mut self, mark: Mark, version: u64, steps: u64) {
         self.leave();
         self.held += mark.bytes();
@@ -76,8 +78,9 @@ impl Marks {
         self.thin();
     }
 
-    /// Lets marks go while they hold too much; the first and the last one stay. It is the one without which the fewest steps lie
-    /// between its neighbours, and one within a stage as long as there are such: so they stay spread over the run.
+    /// Removes marks while they take too much memory; the first and the last one stay. It removes the mark without
+    /// which the gap in steps between its neighbours is smallest, and one within a stage as long as there are such:
+    /// marks therefore stay spread over the run.
     fn thin(&mut self) {
         while self.held > self.most && self.kept.len() > 2 {
             let gap = |number: usize| self.kept[number + 1].steps - self.kept[number - 1].steps;
@@ -89,21 +92,21 @@ impl Marks {
         }
     }
 
-    /// The last mark from which a run by `recipe` may go on, with its number. Where it is to come to the bits of a fresh run, no
-    /// parameter was changed while a stage ran.
+    /// Returns the last mark from which a run by `recipe` may continue, with its index. If it is to lead to the bits
+    /// of a fresh run (`to_the_bit`), marks after a parameter change during a stage do not count.
     pub(super) fn agreeing(&self, recipe: &Recipe, to_the_bit: bool) -> Option<(usize, &Mark)> {
         let agrees = |kept: &Kept| kept.mark.agrees(recipe) && !(to_the_bit && kept.mark.is_turned());
         let number = self.kept.iter().rposition(agrees)?;
         self.kept.get(number).map(|kept| (number, &kept.mark))
     }
 
-    /// The run goes on from a mark, by another recipe: later ones are of another run.
+    /// The run continues from a mark by another recipe: later marks belong to another run.
     pub(super) fn go_on_from(&mut self, number: usize, version: u64) {
         self.cut(number + 1);
         self.stand_at(number, version);
     }
 
-    /// The run stands at a mark, whose ground is of this version from now on.
+    /// The run is at a mark, whose terrain has this version from now on.
     fn stand_at(&mut self, number: usize, version: u64) {
         if let Some(kept) = self.kept.get_mut(number) {
             kept.version = version;
@@ -112,36 +115,37 @@ impl Marks {
 }
 
 impl Session {
-    /// Keeps a mark of the run as it stands: a copy of its terrain. A face asks for it as often as it wants to go back at most,
-    /// say every two seconds; every turn's start has one anyway. Where marks come to hold too much, others go for it.
+    /// Keeps a mark of the present state of the run: a copy of its terrain. A user interface calls this at the
+    /// interval at which it wants to be able to go back, for example every two seconds; every turn's start has a mark
+    /// anyway. If marks take too much memory, others are removed.
     pub fn keep(&mut self) {
         if !self.marks.has(self.version) {
             self.marks.push(self.run.mark(), self.version, self.run.steps()[0]);
         }
     }
 
-    /// Bounds the bytes that marks hold. The first and the last mark stay whatever they hold, so the true bound is the greater of
-    /// this and those two.
+    /// Limits the bytes that marks take. The first and the last mark always stay, so the true limit is the greater of
+    /// this and the size of those two.
     pub fn set_memory(&mut self, bytes: u64) {
         self.marks.most = bytes;
         self.marks.thin();
     }
 
-    /// Bytes that marks hold.
+    /// Returns the number of bytes that marks take.
     pub fn memory(&self) -> u64 {
         self.marks.held
     }
 
-    /// Where marks are, in the order of the run; the first is its start.
+    /// Returns the positions of the marks, in the order of the run; the first is its start.
     pub fn marks(&self) -> impl ExactSizeIterator<Item = Position> {
         self.marks.kept.iter().map(place)
     }
 
-    /// Goes to the mark there, or to the last one before, and rests; where it then stands is returned. Later marks can still be
-    /// gone to until something is done.
+    /// Goes to the mark at that position, or to the last one before it, and pauses; returns its position. Later marks
+    /// stay available until something is done.
     ///
     /// # Errors
-    /// When the place lies before the first mark; as [`Run::from_mark`]. Nothing is changed then.
+    /// Returns an error, and changes nothing, if the position is before the first mark; also as [`Run::from_mark`].
     pub fn go_to(&mut self, to: Position) -> Result<Position> {
         let number = self.marks.kept.iter().rposition(|kept| place(kept) <= to);
         let number = number.ok_or_else(|| Error::value("place", format!("{to:?}"), "the first mark, or later"))?;

@@ -1,8 +1,10 @@
-//! [`Session`]: a run that is watched, changed and gone back in. A window, a notebook or a web page is a face of one.
+//! [`Session`]: an interactive run, which can be watched, changed and returned to earlier states. It is what a user
+//! interface shows, for example a window, a notebook or a web page.
 //!
-//! A session owns no thread and no loop. Its face takes the steps, and says between them what is to be done: another recipe
-//! ([`Session::edit`]), an act of the hand ([`Session::stroke`]), a place to go back to ([`Session::go_to`]). Whatever was done, the
-//! recipe tells it, and a fresh run of that recipe comes to the same bits. The one exception is [`Session::edit_live`].
+//! A session owns no thread and no loop. The user interface takes the steps, and requests changes between them:
+//! another recipe ([`Session::edit`]), a user edit ([`Session::stroke`]), a return to an earlier state
+//! ([`Session::go_to`]). Every change is recorded in the recipe, and a fresh run of that recipe leads to the same
+//! bits. The one exception is [`Session::edit_live`].
 //!
 //! ```
 //! use thalweg_sim::recipe::strokes::{Stroke, Tool};
@@ -49,39 +51,39 @@ use hand::Hand;
 use marks::Marks;
 use undo::Acts;
 
-/// Bytes that a new session's marks may take: 192 MiB.
+/// The limit of the marks of a new session in bytes: 192 MiB.
 pub const MEMORY: u64 = 192 << 20;
 
-/// Most cells on a side of a [snapshot](Session::snapshot).
+/// The most cells on a side of a [snapshot](Session::snapshot).
 pub const SHOWN: usize = 4096;
 
-/// Where a run stands, or stood.
+/// A position in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
-    /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage. The number of turns when all is
-    /// done.
+    /// Index of the turn, from 0, among [`Run::turns`]: if there is one level, that of the stage. The number of turns
+    /// when everything is done.
     pub turn: usize,
     /// Number of steps taken in it.
     pub step: u32,
 }
 
-/// A run with what is kept of its past.
+/// A run with saved states of its past.
 pub struct Session {
     run: Run,
-    /// Counts states of the ground, and pasts that were left.
+    /// Counters of the states of the terrain, and of discarded histories.
     version: u64,
     pasts: u64,
     marks: Marks,
     goal: Goal,
     before: Option<Before>,
-    /// The snapshot taken last, and its version.
+    /// The last snapshot, and its version.
     last: Option<(u64, Arc<Terrain>)>,
     hand: Hand,
     acts: Acts,
 }
 
 impl Session {
-    /// A session at the recipe's start, at rest. It holds [`MEMORY`] bytes of marks at most.
+    /// Creates a session at the recipe's start, paused. Its marks take at most [`MEMORY`] bytes.
     ///
     /// # Errors
     /// As [`Run::new`].
@@ -101,7 +103,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Begins another world. What was done before is forgotten, what is bound ([`Session::set_memory`]) stays.
+    /// Begins another world. The history is discarded; the memory limit ([`Session::set_memory`]) stays.
     ///
     /// # Errors
     /// As [`Run::new`]; nothing is changed then.
@@ -113,7 +115,7 @@ impl Session {
         Ok(())
     }
 
-    /// Begins the same world again, its files read anew.
+    /// Begins the same world again, and reads its files again.
     ///
     /// # Errors
     /// As [`Run::new`]; nothing is changed then.
@@ -123,7 +125,7 @@ impl Session {
         Ok(())
     }
 
-    /// Puts a run from its recipe's start in the present one's place.
+    /// Replaces the run by one from the start of this recipe.
     fn start(&mut self, recipe: Recipe) -> Result<()> {
         self.run = Run::new(recipe)?;
         self.marks.clear();
@@ -133,8 +135,8 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the next step; `None` when all is done. A mark is kept before the first step of every turn. A step that fails ends
-    /// playing.
+    /// Takes the next step; returns `None` if everything is done. A mark is kept before the first step of every turn.
+    /// A step that fails pauses the session.
     ///
     /// # Errors
     /// As [`Run::step`].
@@ -158,35 +160,36 @@ impl Session {
         Ok(progress)
     }
 
-    /// The run. Its recipe has all strokes of the hand in it.
+    /// Returns the run. Its recipe contains all user edits.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The terrain as it stands, on the grid of the running level.
+    /// Returns the terrain in its present state, on the grid of the running level.
     pub fn terrain(&self) -> &Terrain {
         self.run.terrain()
     }
 
-    /// Where the run stands.
+    /// Returns the position of the run.
     pub fn position(&self) -> Position {
         let (turn, step) = self.run.position();
         Position { turn, step }
     }
 
-    /// Counts states of the ground: the same number, the same ground.
+    /// Returns the number of the terrain's state: the same number means the same terrain.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Counts how often the ground has come about otherwise than by steps and strokes on what was: by going back, by an edit of
-    /// what had been done, by opening another world. What was drawn of its past is then of another.
+    /// Returns how often the terrain has changed in another way than by steps and strokes: by a return to an earlier
+    /// state, by an edit of what had been done, or by opening another world. Displays of its history are then
+    /// invalid.
     pub fn pasts(&self) -> u64 {
         self.pasts
     }
 
-    /// A copy of the terrain, for another thread to look at. Of more than [`SHOWN`] cells on a side it is averaged down to that
-    /// many. Until the ground changes it is the same one.
+    /// Returns a copy of the terrain, for use by another thread. If it has more than [`SHOWN`] cells on a side it is
+    /// averaged down to that many. Until the terrain changes, the same copy is returned.
     pub fn snapshot(&mut self) -> Arc<Terrain> {
         let terrain = match self.last.take() {
             Some((version, terrain)) if version == self.version => terrain,
@@ -196,7 +199,8 @@ impl Session {
         terrain
     }
 
-    /// The stage that runs, or comes next; `None` when all is done or the turn has no stage ([`Turn::stage`](crate::plan::Turn::stage)).
+    /// Returns the stage that runs, or comes next; `None` if everything is done or the turn has no stage
+    /// ([`Turn::stage`](crate::plan::Turn::stage)).
     pub fn stage(&self) -> Option<&Stage> {
         self.stage_of(self.position().turn)
     }
@@ -205,7 +209,8 @@ impl Session {
         self.run.recipe().stages.get(self.run.turns().get(turn)?.stage?)
     }
 
-    /// The ground has come about in another way than by a step or a stroke: what ran over it is seen no more.
+    /// Records that the terrain has changed in another way than by a step or a stroke: droplets over it are not shown
+    /// any more.
     fn ground_is_another(&mut self) {
         self.version += 1;
         self.pasts += 1;
@@ -213,17 +218,18 @@ impl Session {
     }
 }
 
-/// A terrain as it is shown: copied, or averaged down if it is larger than can be.
+/// Returns a terrain for display: a copy, averaged down if it is too large.
 fn shown(terrain: &Terrain) -> Terrain {
     let size = terrain.grid.size;
     if size[0].max(size[1]) <= SHOWN {
         return terrain.clone();
     }
-    // Both sides shrink alike, so that it fits; else it is shown as it is.
+    // Both sides shrink by the same factor, so reducing succeeds; if it did not, the terrain would be copied
+    // unchanged.
     reduce(terrain, shown_size(size)).unwrap_or_else(|_| terrain.clone())
 }
 
-/// Rows and columns at which a terrain of `size` is shown.
+/// Returns the rows and columns at which a terrain of `size` is displayed.
 fn shown_size(size: [usize; 2]) -> [usize; 2] {
     let long = size[0].max(size[1]);
     if long <= SHOWN {

@@ -1,36 +1,36 @@
-//! What was done, so that it can be undone and done again.
+//! Undo and redo of edits and strokes.
 
 use crate::recipe::strokes::Stroke;
 use crate::recipe::{Recipe, Stage};
 use crate::session::{Position, Session};
 use thalweg_core::Result;
 
-/// Acts that can be undone at most.
+/// The most actions that can be undone.
 const MOST: usize = 1000;
 
-/// What undoes an act, or does it again, as a change of the recipe.
+/// A change of the recipe that undoes or redoes an action.
 pub(super) enum Change {
-    /// To another recipe, by which the run stood there, with so many strokes made.
+    /// Change to another recipe, with the position of the run by it, and the number of strokes made there.
     Recipe(Box<Recipe>, (Position, usize)),
-    /// The last strokes of a stage go, and the stage with them if it was added for them.
+    /// Remove the last strokes of a stage, and the stage too if it was added for them.
     Take { at: Made, strokes: usize, with_stage: bool },
-    /// They come.
+    /// Add them.
     Put { at: Made, strokes: Vec<Stroke>, added: Option<Box<Stage>> },
 }
 
 /// Where strokes were made.
 #[derive(Clone, Copy)]
 pub(super) struct Made {
-    /// The number of their stage.
+    /// The index of their stage.
     pub(super) stage: usize,
-    /// Where the run stood.
+    /// The position of the run.
     pub(super) place: Position,
-    /// Strokes made there before them, and with them.
+    /// Number of strokes made there before them, and including them.
     pub(super) count: [usize; 2],
 }
 
 impl Change {
-    /// Changes a recipe, by which the run stands `here`; what changes it back is returned.
+    /// Changes a recipe, by which the run is at `here`; returns the change that reverses this.
     fn apply(self, recipe: &mut Recipe, here: (Position, usize)) -> Self {
         match self {
             Self::Recipe(other, _) => Self::Recipe(Box::new(std::mem::replace(recipe, *other)), here),
@@ -53,7 +53,7 @@ impl Change {
         }
     }
 
-    /// Where a run that stands at `here` comes back to, and with how many strokes made there.
+    /// Returns the position to which a run at `here` returns, and the number of strokes to be made there.
     fn stand(&self, here: (Position, usize)) -> (Position, usize) {
         match self {
             Self::Recipe(_, stood) if stood.0 == here.0 => *stood,
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// What undoes the acts of a session, and what does again those that were undone; the last act is the last.
+/// The changes that undo the actions of a session, and those that redo undone ones; the last action is the last item.
 #[derive(Default)]
 pub(super) struct Acts {
     done: Vec<Change>,
@@ -72,7 +72,7 @@ pub(super) struct Acts {
 }
 
 impl Acts {
-    /// An act was done, which this undoes.
+    /// Records an action, which `undo` reverses.
     pub(super) fn push(&mut self, undo: Change) {
         self.undone.clear();
         if self.done.len() >= MOST {
@@ -81,7 +81,8 @@ impl Acts {
         self.done.push(undo);
     }
 
-    /// A stroke was made, in a stage that was added for it or not, as a part of the last act if that was a stroke there.
+    /// Records a stroke, and whether its stage was added for it. It becomes part of the last action if `is_part`, and
+    /// that was a stroke there.
     pub(super) fn push_stroke(&mut self, made: Made, is_added: bool, is_part: bool) {
         if let Some(Change::Take { at, strokes, .. }) =
             self.done.last_mut().filter(|_| is_part && self.undone.is_empty())
@@ -96,12 +97,13 @@ impl Acts {
 }
 
 impl Session {
-    /// Undoes the last edit or stroke, as if it had never been; false where nothing is left to undo. The run goes back to the last
-    /// mark before it. A session at rest then goes on by itself to where it stood ([`Session::is_going`]). The last thousand acts
-    /// can be undone.
+    /// Undoes the last edit or stroke, as if it had never been made; returns false if there is nothing to undo. The
+    /// run returns to the last mark before it. A paused session then continues by itself to its previous position
+    /// ([`Session::is_going`]). The last thousand actions can be undone.
     ///
     /// # Errors
-    /// When the recipe as it was cannot begin any more, say because a file has gone. Nothing is changed then.
+    /// Returns an error, and changes nothing, if the previous recipe cannot begin any more, for example because a
+    /// file is missing.
     pub fn undo(&mut self) -> Result<bool> {
         let Some(change) = self.acts.done.pop() else { return Ok(false) };
         let (done, back) = self.walk(change);
@@ -113,7 +115,7 @@ impl Session {
         done.map(|()| true)
     }
 
-    /// Does again what was undone last; false where there is nothing.
+    /// Redoes the action that was undone last; returns false if there is none.
     ///
     /// # Errors
     /// As [`Session::undo`].
@@ -128,7 +130,7 @@ impl Session {
         done.map(|()| true)
     }
 
-    /// Goes on by the changed recipe. What changes it back is returned, or, where that failed, the change again.
+    /// Continues by the changed recipe. Returns the change that reverses it or, if it failed, the change itself.
     fn walk(&mut self, change: Change) -> (Result<()>, Change) {
         let mut recipe = self.run.recipe().clone();
         let here = self.stood();

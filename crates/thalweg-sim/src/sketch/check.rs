@@ -1,10 +1,11 @@
-//! What contradicts itself in a sketch, or the world that it lies in.
+//! Checks a sketch for contradictions, in itself or with its world.
 
 use crate::sketch::line::{Line, cross, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind, SketchWorld};
 use thalweg_core::{Extent, Point};
 
-/// The last point of a river may lie so near another one, as a share of the map's short side, where it joins that.
+/// The greatest distance, as a share of the map's short side, between the last point of a river and another river
+/// that it joins.
 const JOINS: f64 = 0.005;
 
 /// The widest map, in metres, on which coordinates may be as small as degrees are.
@@ -13,7 +14,7 @@ const DEGREES: f64 = 1000.0;
 type Said = Result<(), String>;
 
 impl Sketch {
-    /// What is wrong with it, in words.
+    /// Returns what is wrong with it, as text.
     pub(super) fn check(&self, world: &SketchWorld) -> Said {
         let Extent { width, height } = world.extent;
         let numbered = || (1..).zip(&self.features);
@@ -56,7 +57,7 @@ impl Sketch {
         self.against_coasts()
     }
 
-    /// Rivers that begin in the sea, ridges through it, heights on its wrong side.
+    /// Checks for rivers that begin in the sea, and ridges through it.
     fn against_coasts(&self) -> Said {
         let numbered = || (1..).zip(&self.features);
         let rings: Vec<_> = numbered().filter(|(_, f)| f.kind == SketchKind::Coast && f.is_ring()).collect();
@@ -129,7 +130,7 @@ fn against_sea(feature: &SketchFeature, world: &SketchWorld) -> Said {
     }
 }
 
-/// What two features contradict each other in.
+/// Checks two features for contradictions between them.
 fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
     use SketchKind::{Height, Ridge, River};
     let segments = |f: &SketchFeature| f.points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
@@ -150,7 +151,7 @@ fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
             let joins = |own: &SketchFeature, other: &SketchFeature| {
                 own.points.last().is_some_and(|end| Line::of(other).near(*end).0 <= JOINS * short)
             };
-            // They meet once: where the one ends.
+            // They may meet once: where one of them ends.
             let ends = |f: &SketchFeature, at: usize| at + 2 == f.points.len();
             if (joins(a, b) && ends(a, k)) || (joins(b, a) && ends(b, m)) {
                 return Ok(());

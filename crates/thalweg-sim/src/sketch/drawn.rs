@@ -1,4 +1,4 @@
-//! [`SketchFrom`]: where a recipe has its sketch from.
+//! [`SketchFrom`]: the source of a recipe's sketch.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,17 +11,18 @@ use thalweg_core::declare::keys::{self, File, Form, Text};
 use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, plain};
 
-/// Where a recipe has its sketch from.
+/// The source of a recipe's sketch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SketchFrom {
     /// A file's path as written, relative to the recipe.
     File(PathBuf),
-    /// The recipe itself: what is drawn in a session and is in no file yet. It stands there as the file's text would.
+    /// The recipe itself, for lines drawn in a session that are in no file yet. The recipe then contains the file's
+    /// text.
     Here(Arc<Sketch>),
 }
 
 impl SketchFrom {
-    /// The file's path as written; `None` where the recipe itself has the sketch.
+    /// Returns the file's path as written; `None` if the recipe itself contains the sketch.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
@@ -29,7 +30,7 @@ impl SketchFrom {
         }
     }
 
-    /// The sketch, whose file is named from `folder` on, checked.
+    /// Returns the sketch, checked; its file's path is relative to `folder`.
     ///
     /// # Errors
     /// As [`Sketch::read`].
@@ -48,7 +49,7 @@ fn refused(name: &str, what: &str) -> Error {
     Error::Recipe(plain::clipped_to(&format!("{name}: {what}"), 600))
 }
 
-/// How it stands in a recipe: a path, or GeoJSON, which no path begins as.
+/// The form of a sketch in a recipe: a path, or GeoJSON, which is recognized by its first character.
 pub(crate) struct PathOrLines;
 
 impl Form<SketchFrom> for PathOrLines {

@@ -5,7 +5,8 @@ use crate::sketch::{Sketch, SketchKind};
 use thalweg_core::terrain::{ERODIBILITY, LayerSpec, Lifetime, UPLIFT};
 use thalweg_core::{Field, Terrain};
 
-/// By how much rivers cut more readily, and land rises less, on a river's line; and the same on a ridge's.
+/// Factors of erodibility and of uplift on a river's line, where rivers incise more readily and uplift is slower; and
+/// those on a ridge's.
 const RIVER: [f64; 2] = [2.5, 0.85];
 const RIDGE: [f64; 2] = [0.75, 1.25];
 
@@ -14,13 +15,14 @@ const RIDGE: [f64; 2] = [0.75, 1.25];
 pub const FACTORS: [LayerSpec; 2] = [for_one_stage(ERODIBILITY), for_one_stage(UPLIFT)];
 
 const fn for_one_stage(factor: LayerSpec) -> LayerSpec {
-    // A checkpoint has no other mark of these layers than this text.
+    // This text is how a checkpoint recognizes these layers.
     LayerSpec { meaning: "Factors of a sketch, for one stage.", ..factor.lifetime(Lifetime::Stage) }
 }
 
 impl Sketch {
-    /// Factors of erodibility and of uplift, in this order and of the terrain's size, for stages that read them: 1 away from lines. `None`
-    /// where no river and no ridge is drawn. `coarse` is the width of the first level's cells in metres.
+    /// Returns factors of erodibility and of uplift, in this order and with the terrain's size, for stages that read
+    /// them: 1 away from lines. `None` if no river and no ridge is drawn. `coarse` is the width of the first level's
+    /// cells in metres.
     pub fn factors(&self, terrain: &Terrain, coarse: f64) -> Option<[Field<f32>; 2]> {
         let (grid, scale) = (&terrain.grid, Scale::of(terrain, coarse));
         let lines: Vec<_> = self

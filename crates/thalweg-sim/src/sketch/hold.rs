@@ -1,4 +1,4 @@
-//! Ground laid from a sketch, and brought back to it.
+//! Creates terrain from a sketch, and restores it to the sketch.
 
 use rayon::iter::ParallelIterator;
 
@@ -11,21 +11,23 @@ use thalweg_core::{Cell, Edge, Field, Height, Point, Terrain};
 use thalweg_flow::{Land, fill};
 use thalweg_models::model::MassBalance;
 
-/// So much of a feature is kept before it is left alone: more than is promised, for what comes after may take some.
+/// Shares from which on a feature is left alone. They are higher than those promised, because later stages may remove
+/// some.
 const RIVER: f64 = 0.999;
 const RIDGE: f64 = 0.93;
 const COAST: f64 = 0.998;
 const HEIGHT: f64 = 0.99;
 
-/// A river that ends so near another one, in widths of form, joins it.
+/// A river that ends within this distance of another one, in form widths, joins it.
 const JOINS: f64 = 1.5;
 
-/// Water may run so many of the first level's cells from a river's line before the ground is changed.
+/// Distance, in cells of the first level, that water may run from a river's line before the terrain is changed.
 const FOLLOWS: f64 = 1.6;
 
 impl Sketch {
-    /// Lays land on flat ground, by which water and crests begin as they are drawn; nothing where the ground is not flat. `coarse` is the
-    /// width of the first level's cells in metres. The change is returned as a ledger.
+    /// Creates land on flat terrain, in which flow paths and crests begin as they are drawn; does nothing if the
+    /// terrain is not flat. `coarse` is the width of the first level's cells in metres. The change is returned as a
+    /// mass balance.
     pub fn lay(&self, terrain: &mut Terrain, coarse: f64) -> MassBalance {
         if relief(terrain) > 0.0 {
             return MassBalance::default();
@@ -34,9 +36,10 @@ impl Sketch {
         self.bend(terrain, coarse, &vec![true; count], &vec![Vec::new(); count], Pass::Lay)
     }
 
-    /// Brings back what the ground does not keep of it; what it keeps is left alone. `coarse` is the width of the first level's cells in
-    /// metres. `heights` says whether heights are met to the last cell: while a stage works on it the land about them is lifted, and wears
-    /// as it will. The change is returned as a ledger.
+    /// Restores the parts of the sketch that the terrain does not follow any more; the rest is left alone. `coarse`
+    /// is the width of the first level's cells in metres. `heights` tells whether heights are met exactly to the
+    /// cell: while a stage is running, only the land around them is raised, and erodes freely. The change is returned
+    /// as a mass balance.
     pub fn hold(&self, terrain: &mut Terrain, coarse: f64, heights: bool) -> MassBalance {
         let mut budget = MassBalance::default();
         for pass in [Pass::Smooth, Pass::Near, Pass::Near] {
@@ -55,7 +58,7 @@ impl Sketch {
             if !lost.contains(&true) {
                 break;
             }
-            // Water that is led elsewhere leads what joins it.
+            // Changing the course of a river also affects the rivers that join it.
             for (k, feature) in self.features.iter().enumerate() {
                 if lost[k] && feature.kind == SketchKind::River {
                     self.joined(k, Scale::of(terrain, coarse).form).for_each(|other| lost[other] = true);
@@ -66,7 +69,7 @@ impl Sketch {
         budget
     }
 
-    /// Rivers that end on a river, or on which it ends.
+    /// Returns the rivers that end on a river, or on which it ends.
     fn joined(&self, k: usize, form: f64) -> impl Iterator<Item = usize> + '_ {
         let ends_on = move |a: &SketchFeature, b: &SketchFeature| {
             a.points.last().is_some_and(|end| Line::of(b).near(*end).0 <= JOINS * form)
@@ -76,14 +79,15 @@ impl Sketch {
         rivers.filter(move |(other, f)| *other != k && (ends_on(f, own) || ends_on(own, f))).map(|(other, _)| other)
     }
 
-    /// Changes the ground so that it has what is lost, and keeps what it has of the rest. Of ridges `parts` says where they are kept.
+    /// Changes the terrain so that it follows the `lost` features again, and still follows the others. For ridges
+    /// `parts` tells where they are followed.
     fn bend(&self, terrain: &mut Terrain, coarse: f64, lost: &[bool], parts: &[Vec<bool>], pass: Pass) -> MassBalance {
         let grid = terrain.grid.clone();
         let scale = Scale::of(terrain, coarse);
         let Scale { coarse, form, short, sea, .. } = scale;
         let low = Low::of(terrain, if pass == Pass::Near { grid.cell } else { form });
         let profiles = self.profiles(terrain, &low, &scale);
-        // Of each cell the greatest weight, the sum of what is wanted, and that of the parts.
+        // For each cell the greatest weight, the sum of the weighted changes, and that of their weights.
         let mut targets = Field::new(grid.size, [0.0f32; 3]);
         for (((feature, profile), is_lost), kept) in self.features.iter().zip(profiles).zip(lost).zip(parts) {
             let shape = match (feature.kind, profile) {
@@ -132,12 +136,13 @@ impl Sketch {
         budget
     }
 
-    /// Beds of rivers and crests of ridges; of a river that ends on another one, no lower than that there.
+    /// Returns the beds of rivers and the crests of ridges; the bed of a river that ends on another one is no lower
+    /// than that one there.
     fn profiles(&self, terrain: &Terrain, low: &Low, scale: &Scale) -> Vec<Option<Profile>> {
         let rivers = self.features.iter().any(|feature| feature.kind == SketchKind::River);
         let filled = rivers.then(|| fill::fill_depressions(&Land::of(terrain)));
         let mut profiles: Vec<Option<Profile>> = self.features.iter().map(|_| None).collect();
-        // A river that others end on comes before them; as often as there may be rivers in a row.
+        // A river on which others end comes before them; there are as many passes as there can be rivers in a row.
         for _ in 0..self.features.len() {
             let mut is_done = true;
             for (k, feature) in self.features.iter().enumerate().filter(|(_, f)| f.kind == SketchKind::River) {
@@ -154,7 +159,8 @@ impl Sketch {
                         profiles[other].as_ref().map(|profile| profile.at(way) + scale.least() * scale.form)
                     }
                     None => cell_at(&terrain.grid, end).zip(filled.as_ref()).map(|(at, filled)| {
-                        // Of the places where water leaves the world its own lies low, or others draw it away.
+                        // At an outlet of the world the bed is as low as the lowest of them, or the others would draw
+                        // the water away.
                         let filled = filled[at].metres();
                         if is_rim(terrain, at) { lowest_rim(terrain).unwrap_or(filled).min(filled) } else { filled }
                     }),
@@ -175,14 +181,14 @@ impl Sketch {
     }
 }
 
-/// Whether a cell lies on an edge where water leaves.
+/// Returns true if a cell is on an edge over which water leaves.
 fn is_rim(terrain: &Terrain, Cell { row: i, col: j }: Cell) -> bool {
     let [rows, cols] = terrain.grid.size;
     let on = [i == 0, j + 1 == cols, i + 1 == rows, j == 0];
     on.into_iter().zip(terrain.grid.edges).any(|(on, edge)| on && edge == Edge::Open)
 }
 
-/// The lowest ground of such edges, in metres.
+/// Returns the lowest elevation on such edges, in metres.
 fn lowest_rim(terrain: &Terrain) -> Option<f64> {
     let [rows, cols] = terrain.grid.size;
     let sides = (0..rows).flat_map(|i| [[i, 0], [i, cols - 1]]).chain((0..cols).flat_map(|j| [[0, j], [rows - 1, j]]));
@@ -190,18 +196,19 @@ fn lowest_rim(terrain: &Terrain) -> Option<f64> {
     rim.map(|at| terrain.ground[at]).min().map(Height::metres)
 }
 
-/// How the ground is changed.
+/// How the terrain is changed.
 #[derive(Clone, Copy, PartialEq)]
 enum Pass {
-    /// All of it, from flat ground.
+    /// Completely, from flat terrain.
     Lay,
-    /// By what differs from its means over the first level's cells: what is finer stays.
+    /// Relative to its means over the first level's cells: finer relief stays.
     Smooth,
-    /// Near the lines, to the last cell.
+    /// Near the lines, exactly to the cell.
     Near,
 }
 
-/// Ground beside a coast: over the sea where it is land, and rising from it; under it elsewhere.
+/// Returns the elevation near a coast: on land it is above the sea and rises away from the coast; elsewhere it is
+/// below the sea.
 fn shored(ground: f64, far: f64, sea: f64, relief: f64) -> f64 {
     let [over, least, most] = if far > 0.0 {
         [ground - sea, (0.01 * far).min(0.03 * relief), 0.12 * far]
@@ -209,7 +216,7 @@ fn shored(ground: f64, far: f64, sea: f64, relief: f64) -> f64 {
         [sea - ground, (-0.02 * far).min(0.1 * relief), f64::INFINITY]
     };
     let over = if over < least {
-        // Rougher or smoother than was there, but on its side.
+        // Keep the relief, compressed or not, but on the right side of the sea level.
         least * (0.4 + 0.6 * least / (2.0 * least - over).max(1e-9))
     } else if over > most {
         most + most * (over - most) / over
@@ -219,7 +226,7 @@ fn shored(ground: f64, far: f64, sea: f64, relief: f64) -> f64 {
     if far > 0.0 { sea + over } else { sea - over }
 }
 
-/// Moves the ground within the accepted elevations; what sinks takes loose ground first.
+/// Changes the elevation within the accepted range; where it sinks, sediment is removed first.
 fn moved(terrain: &mut Terrain, to: impl Fn((usize, usize), f64) -> f64 + Sync) -> MassBalance {
     let mut budget = MassBalance::default();
     let before = &terrain.ground;

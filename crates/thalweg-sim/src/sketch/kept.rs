@@ -1,39 +1,42 @@
-//! What the ground keeps of a sketch.
+//! Measures how far the terrain follows a sketch.
 
 use crate::sketch::line::{Line, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind};
 use thalweg_core::{Cell, Field, Grid, Height, Point, Terrain};
 use thalweg_flow::{FlowGraph, Land};
 
-/// How far from a river's line water may run, in cells of the first level.
+/// Distance from a river's line within which its water may run, in cells of the first level.
 const FOLLOWS: f64 = 2.0;
 
-/// Beside a crest ground is looked at so far away, in cells of the first level.
+/// Distance from a crest at which the adjacent terrain is compared, in cells of the first level.
 const BESIDE: f64 = 3.0;
 
-/// Most land whose water may run on a crest, in areas of cells of the first level.
+/// The largest drainage area of water on a crest, in areas of cells of the first level.
 const ON_CREST: f64 = 4.0;
 
-/// What the ground keeps of a feature.
+/// How far the terrain follows a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Keeping {
-    /// What the feature is.
+    /// The kind of the feature.
     pub kind: SketchKind,
-    /// How much of it, 0 to 1. Of a river: the share of its line on land that has the water from its head within two of the first level's
-    /// cells. Of a ridge: the share of its line that is a divide: higher than the ground three such cells to either side, and without water
-    /// of more land than four of them. Of a coast: the share of the cells further than two such cells from it that are land or sea as they
-    /// should be. Of a height: 1 less what the ground is off, as a share of the relief.
+    /// The share of the feature that the terrain follows, 0 to 1. For a river: the share of its line on land that has
+    /// the water from its head within two of the first level's cells. For a ridge: the share of its line that is a
+    /// divide, which is higher than the terrain three such cells to either side, and has no water with a drainage
+    /// area of more than four of them. For a coast: the share of the cells farther than two such cells from it that
+    /// are land or sea as they should be. For a height: 1 less the deviation of the elevation, as a share of the
+    /// relief.
     pub share: f64,
 }
 
 impl Sketch {
-    /// What a terrain keeps of each feature, in their order; `coarse` is the width of the first level's cells in metres.
+    /// Returns how far a terrain follows each feature, in their order; `coarse` is the width of the first level's
+    /// cells in metres.
     pub fn keeping(&self, terrain: &Terrain, coarse: f64) -> Vec<Keeping> {
         self.kept_within(terrain, coarse, FOLLOWS).into_iter().map(|(kept, _)| kept).collect()
     }
 
-    /// The same, but that rivers may run so many of those cells from their lines; of ridges with every half cell of the line, and whether
-    /// it is a divide there.
+    /// Returns the same for another distance that rivers may run from their lines, in those cells; for ridges also
+    /// whether the line is a divide at every half cell.
     pub(super) fn kept_within(&self, terrain: &Terrain, coarse: f64, follows: f64) -> Vec<(Keeping, Vec<bool>)> {
         let coarse = coarse.max(terrain.grid.cell);
         let drains = |feature: &SketchFeature| matches!(feature.kind, SketchKind::River | SketchKind::Ridge);
@@ -62,12 +65,12 @@ impl Sketch {
     }
 }
 
-/// Highest less lowest ground, in metres.
+/// Returns the highest less the lowest elevation, in metres.
 pub fn relief(terrain: &Terrain) -> f64 {
     terrain.range().map_or(0.0, |[low, high]| high.metres() - low.metres())
 }
 
-/// The cell of a place; of one on the map's edge the last.
+/// Returns the cell that contains a place; on the map's far edges, the last one.
 pub fn cell_at(grid: &Grid, place: Point) -> Option<Cell> {
     let along = |axis: usize| {
         let first = if axis == 0 { grid.y(0) } else { grid.x(0) };
@@ -81,7 +84,7 @@ fn is_sea(terrain: &Terrain, at: Cell) -> bool {
     terrain.grid.sea_level.is_some_and(|sea| terrain.ground[at] < sea)
 }
 
-/// The share of a line that has the water from its head within `reach`.
+/// Returns the share of a line that has the water from its head within `reach`.
 fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, reach: f64) -> f64 {
     let grid = &terrain.grid;
     let line = Line::of(feature);
@@ -89,7 +92,7 @@ fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, re
     let stops = line.stops(reach / 4.0);
     let step = line.length() / (stops.len() - 1) as f64;
     let (catchments, cols) = (drainage.upstream_cells(), grid.cols());
-    // Its head: the cell near it that carries most.
+    // The head is the cell near the first point with the largest drainage area.
     let Some(head) = cell_at(grid, feature.points[0]) else { return 1.0 };
     let far = (0.75 * reach / grid.cell).ceil() as usize;
     let around = |at: usize, count: usize| at.saturating_sub(far)..(at + far + 1).min(count);
@@ -109,7 +112,7 @@ fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, re
         }
         here = if is_sea(terrain, at) { None } else { drainage.next(k) };
     }
-    // Where there is sea there is no river to be seen.
+    // In the sea there is no river to be compared.
     let on_land = |way: &f64| {
         cell_at(grid, line.at(*way)).is_some_and(|at| !is_sea(terrain, at) && !terrain.is_nodata(at.row, at.col))
     };
@@ -121,7 +124,7 @@ fn share(some: usize, all: usize) -> f64 {
     if all == 0 { 1.0 } else { some as f64 / all as f64 }
 }
 
-/// Whether a line is a divide, at every half of a coarse cell.
+/// Returns, for every half of a coarse cell, whether a line is a divide there.
 fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, coarse: f64) -> Vec<bool> {
     let grid = &terrain.grid;
     let line = Line::of(feature);
@@ -162,7 +165,7 @@ fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, coa
     stops.iter().enumerate().map(is_divide).collect()
 }
 
-/// How far from the coast cells lie, on cells of the first level: above 0 on land.
+/// Distances from the coast, on cells of the first level: above 0 on land.
 pub struct Coasts {
     far: Field<f64>,
     first: Point,
@@ -170,7 +173,7 @@ pub struct Coasts {
 }
 
 impl Coasts {
-    /// Of a sketch that has coasts; of such as do not go round, no further than `reach`.
+    /// Computes them for a sketch that has coasts; for open coasts, up to `reach`.
     pub fn of(sketch: &Sketch, grid: &Grid, coarse: f64, reach: f64) -> Option<Self> {
         let coasts: Vec<_> = sketch.features.iter().filter(|f| f.kind == SketchKind::Coast).collect();
         if coasts.is_empty() {
@@ -198,12 +201,12 @@ impl Coasts {
         Some(Self { far, first, width })
     }
 
-    /// Metres from the coast of a place.
+    /// Returns the distance of a place from the coast in metres.
     pub fn at(&self, place: Point) -> f64 {
         value_at(&self.far, self.first, self.width, place)
     }
 
-    /// The share of cells further than `beyond` that lie on the right side.
+    /// Returns the share of the cells farther than `beyond` from the coast that are on the right side.
     fn right(&self, terrain: &Terrain, beyond: f64) -> f64 {
         let grid = &terrain.grid;
         let Some(sea) = grid.sea_level else { return 1.0 };
@@ -221,8 +224,8 @@ impl Coasts {
     }
 }
 
-/// The value of a field at a place, bilinear between the middles of cells `width` metres wide; beyond the field it is
-/// that of the edge. `first` is the middle of the first cell.
+/// Returns the value of a field at a place, bilinear between the centres of cells `width` metres wide; beyond the
+/// field it is that of the edge. `first` is the centre of the first cell.
 pub fn value_at(field: &Field<f64>, first: Point, width: f64, place: Point) -> f64 {
     let [rows, cols] = field.size();
     let along =

@@ -1,11 +1,11 @@
-//! Lines of points: length, places along them, crossings, and which cells lie near.
+//! Polylines: length, points along them, intersections, and nearby cells.
 
 use rayon::iter::ParallelIterator;
 
 use crate::sketch::SketchFeature;
 use thalweg_core::{CellRect, Field, Grid, Point};
 
-/// The nearest place of a segment: the distance to it, and the part of the segment before it.
+/// Returns the distance from a point to a segment, and the position of the nearest point as a share of the segment.
 pub fn nearest(p: Point, [a, b]: [Point; 2]) -> (f64, f64) {
     let (x, y) = (b.x - a.x, b.y - a.y);
     let squared = x * x + y * y;
@@ -13,12 +13,12 @@ pub fn nearest(p: Point, [a, b]: [Point; 2]) -> (f64, f64) {
     (p.distance(Point::new(a.x + along * x, a.y + along * y)), along)
 }
 
-/// Twice the area of a triangle; its sign says to which side it turns.
+/// Returns twice the signed area of a triangle; its sign tells to which side it turns.
 fn turn(a: Point, b: Point, c: Point) -> f64 {
     (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
-/// Whether two segments have a place in common.
+/// Returns true if two segments have a point in common.
 pub fn cross([a, b]: [Point; 2], [c, d]: [Point; 2]) -> bool {
     let [t, u, v, w] = [turn(c, d, a), turn(c, d, b), turn(a, b, c), turn(a, b, d)];
     if t * u < 0.0 && v * w < 0.0 {
@@ -28,7 +28,7 @@ pub fn cross([a, b]: [Point; 2], [c, d]: [Point; 2]) -> bool {
     on(a, [c, d]) || on(b, [c, d]) || on(c, [a, b]) || on(d, [a, b])
 }
 
-/// Whether a place lies inside a ring.
+/// Returns true if a point is inside a ring.
 pub fn is_inside(ring: &[Point], Point { x, y }: Point) -> bool {
     let mut inside = false;
     for pair in ring.windows(2) {
@@ -40,14 +40,15 @@ pub fn is_inside(ring: &[Point], Point { x, y }: Point) -> bool {
     inside
 }
 
-/// A line with the way along it.
+/// A polyline with the distances along it.
 pub struct Line {
     points: Vec<Point>,
-    /// Metres from the first point to each.
+    /// Metres from the first point to each point.
     ways: Vec<f64>,
 }
 
 impl Line {
+    /// Returns the line of a feature.
     pub fn of(feature: &SketchFeature) -> Self {
         let mut way = 0.0;
         let ways = feature.points.iter().enumerate().map(|(k, point)| {
@@ -57,10 +58,11 @@ impl Line {
         Self { ways: ways.collect(), points: feature.points.clone() }
     }
 
-    /// The same line as land follows it: no crest and no river is as straight as a ruler. It leaves the line by `far` at most, and has its
-    /// ends.
+    /// Returns the line that land follows, since no crest and no river is perfectly straight. It deviates from this
+    /// line by at most `far`, and has the same ends.
     pub fn wandering(&self, far: f64, coarse: f64) -> Self {
-        // Waves of some lengths that have no common measure, of as much in all as `far`.
+        // Waves whose lengths have no common divisor, with a total amplitude of `far`: length, share of the
+        // amplitude, phase.
         const WAVES: [[f64; 3]; 3] = [[23.0, 0.5, 0.7], [11.3, 0.3, 2.1], [5.9, 0.2, 4.4]];
         let long = self.length();
         let ways = self.stops(coarse);
@@ -77,23 +79,25 @@ impl Line {
         Self::of(&SketchFeature::new(crate::sketch::SketchKind::Ridge, ways.iter().map(place).collect()))
     }
 
+    /// Returns its length in metres.
     pub fn length(&self) -> f64 {
         self.ways.last().copied().unwrap_or(0.0)
     }
 
-    /// The segments, each with the way to its beginning and its length.
+    /// Returns the segments, each with the distance to its beginning and its length.
     fn segments(&self) -> impl Iterator<Item = ([Point; 2], f64, f64)> + '_ {
         self.points.windows(2).zip(self.ways.windows(2)).map(|(p, w)| ([p[0], p[1]], w[0], w[1] - w[0]))
     }
 
-    /// The place after so much of the way.
+    /// Returns the point at this distance along the line.
     pub fn at(&self, way: f64) -> Point {
         let [a, b, t] = self.between(way);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
         Point::new(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y))
     }
 
-    /// The numbers of the points about a place, and the part of the way between them.
+    /// Returns the indices of the points before and after a distance along the line, and the share of the segment
+    /// between them.
     fn between(&self, way: f64) -> [f64; 3] {
         let k = self.ways.partition_point(|w| *w <= way).clamp(1, (self.ways.len() - 1).max(1));
         let last = self.ways.len() - 1;
@@ -103,20 +107,20 @@ impl Line {
         [a as f64, b as f64, t]
     }
 
-    /// One number to each point, at a place between them.
+    /// Interpolates numbers given for each point, at a distance along the line.
     pub fn mixed(&self, numbers: &[f64], way: f64) -> f64 {
         let [a, b, t] = self.between(way);
         let of = |k: f64| numbers.get(k as usize).copied().unwrap_or(0.0);
         of(a) + t * (of(b) - of(a))
     }
 
-    /// Ways to places not more than `step` apart, from the first point to the last.
+    /// Returns distances along the line not more than `step` apart, from the first point to the last.
     pub fn stops(&self, step: f64) -> Vec<f64> {
         let count = (self.length() / step).ceil().clamp(1.0, 1e6);
         (0..=count as usize).map(|k| self.length() * k as f64 / count).collect()
     }
 
-    /// Unit vector along the line there, eastward and southward.
+    /// Returns the unit vector along the line at this distance, eastward and southward.
     pub fn heading(&self, way: f64) -> [f64; 2] {
         let [a, b, _] = self.between(way);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
@@ -124,7 +128,7 @@ impl Line {
         [(b.x - a.x) / long, (b.y - a.y) / long]
     }
 
-    /// Distance to a place, and the way to the nearest place of the line.
+    /// Returns the distance to a point, and the distance along the line of the nearest point.
     pub fn near(&self, p: Point) -> (f64, f64) {
         let mut best = (f64::INFINITY, 0.0);
         for (segment, way, long) in self.segments() {
@@ -136,15 +140,17 @@ impl Line {
         if self.points.len() == 1 { (p.distance(self.points[0]), 0.0) } else { best }
     }
 
-    /// The side of the line on which a place lies: above 0 to the left of who goes along it, on a map with north above.
+    /// Returns the side of the line on which a point is: above 0 to the left of its direction, on a map with north
+    /// up.
     pub fn side(&self, p: Point) -> f64 {
         let mut best = (f64::INFINITY, 0.0);
         for (segment, ..) in self.segments() {
             let (d, t) = nearest(p, segment);
-            // y runs to the south: a turn to the left is negative.
+            // y increases to the south, so a turn to the left is negative.
             let side = -turn(segment[0], segment[1], p) / segment[0].distance(segment[1]).max(1e-9);
             let is_square = t > 0.0 && t < 1.0;
-            // At a corner two segments are as near; the one that sees the place more squarely knows the side.
+            // At a corner two segments are equally near; the one that sees the point at a less oblique angle
+            // determines the side.
             if d < best.0 - 1e-9 || (d < best.0 + 1e-9 && (is_square || side.abs() > f64::abs(best.1))) {
                 best = (d.min(best.0), side);
             }
@@ -152,7 +158,7 @@ impl Line {
         best.1
     }
 
-    /// The cells within `reach` of it.
+    /// Returns the cells within `reach` of the line.
     pub fn cells(&self, grid: &Grid, reach: f64) -> Closest {
         let span = |axis: usize| {
             let metres = |k: usize| if axis == 0 { grid.y(k) } else { grid.x(k) };
@@ -200,14 +206,15 @@ impl Line {
     }
 }
 
-/// The cells near a line: for each the distance, infinite beyond the reach, and the way to the nearest place.
+/// The cells near a line: for each the distance, infinite beyond the reach, and the distance along the line of the
+/// nearest point.
 pub struct Closest {
     window: CellRect,
     ways: Field<[f32; 2]>,
 }
 
 impl Closest {
-    /// Distance and way of a cell of the grid, if it is near.
+    /// Returns the two distances of a cell of the grid; `None` if it is not near.
     pub fn of(&self, i: usize, j: usize) -> Option<[f64; 2]> {
         let [r, c] = [i.checked_sub(self.window.start[0])?, j.checked_sub(self.window.start[1])?];
         if r >= self.window.size()[0] || c >= self.window.size()[1] {

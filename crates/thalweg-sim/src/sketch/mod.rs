@@ -1,22 +1,24 @@
-//! [`Sketch`]: ridges, rivers, coasts and heights drawn by a hand, which the ground then keeps.
+//! [`Sketch`]: ridges, rivers, coasts and elevations drawn by the user, which constrain the terrain.
 //!
-//! A recipe names the file with `sketch = "FILE"`: GeoJSON in the world's metres, from the north-western corner of the map, x to the east,
-//! y to the south. What a feature is stands in its properties:
+//! A recipe names the file with `sketch = "FILE"`: GeoJSON in the world's metres, from the north-western corner of
+//! the map, x to the east, y to the south. The properties of a feature specify its meaning:
 //!
-//! | `kind` | geometry | the ground keeps |
+//! | `kind` | geometry | the constraint |
 //! |---|---|---|
 //! | `"ridge"` | LineString | a divide along the line; `height`: of its crest |
 //! | `"river"` | LineString, from its head down | a valley whose water follows the line; `height`: of its bed |
-//! | `"coast"` | Polygon, or LineString with land to its left | land within, sea without; goes with a `sea_level` |
+//! | `"coast"` | Polygon, or LineString with land to its left | land inside, sea outside; requires a `sea_level` |
 //! | `"height"` | Point | that `height` at that place |
 //!
-//! `height` is in metres; of lines it is one number, of a ridge's whole crest or of a river's first point, or a list of one number to each
-//! point. `width` (m) is that of the land that is formed to both sides, `strength` (0 to 1) the share of the change that is made.
+//! `height` is in metres. For lines it is one number, which applies to a ridge's whole crest or a river's first
+//! point, or a list of one number for each point. `width` (m) is the width of the land that is shaped, both sides
+//! together; `strength` (0 to 1) is the share of the change that is made.
 //!
-//! A sketch acts on the whole run, whatever its stages are. The first ground is laid from it. After stages, and between their steps, what
-//! the ground does not keep any more is brought back by a smooth change of limited reach; what it keeps is left alone. Stages that read
-//! factors of uplift and erodibility are given some: rivers cut readily along river lines, and land rises and stands along ridges.
-//! Levels of `beyond = "local"` follow their global level.
+//! A sketch applies to the whole run, whatever its stages are. The first terrain is created from it. After stages,
+//! and between their steps, wherever the terrain no longer follows the sketch, it is restored by a smooth change of
+//! limited reach; the rest is left alone. Stages that read factors of uplift and erodibility receive such factors:
+//! rivers incise readily along river lines, and along ridges uplift is faster and erosion slower. Local levels
+//! (`beyond = "local"`) follow their global level.
 
 mod check;
 mod drawn;
@@ -42,24 +44,24 @@ const MAX_BYTES: u64 = 16 << 20;
 const MAX_FEATURES: usize = 1000;
 const MAX_POINTS: usize = 20_000;
 
-/// What a feature of a sketch is.
+/// The kind of a feature of a sketch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SketchKind {
     /// The line of a divide.
     Ridge,
     /// The line of a river, from its head, the first point, down to the last.
     River,
-    /// The line between land and sea: land within a closed one, or to the left of an open one.
+    /// The line between land and sea: land is inside a closed one, or to the left of an open one.
     Coast,
     /// The elevation of a place, one point.
     Height,
 }
 
 impl SketchKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Ridge, Self::River, Self::Coast, Self::Height];
 
-    /// How a file calls it.
+    /// Returns its name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ridge => "ridge",
@@ -73,58 +75,59 @@ impl SketchKind {
 /// A line or a point of a sketch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SketchFeature {
-    /// What it is.
+    /// Its kind.
     pub kind: SketchKind,
     /// Its points in world metres. The first and the last point of a closed coast are the same.
     pub points: Vec<Point>,
-    /// Elevations in metres, −16 000 to 16 000: none, one (of a ridge's whole crest, a river's first point, a height), or one to each
-    /// point; a coast has none.
+    /// Elevations in metres, −16 000 to 16 000: none, one (for a ridge's whole crest, a river's first point, a
+    /// height), or one for each point; a coast has none.
     pub heights: Vec<f64>,
-    /// Width of the land that is formed along it, both sides together, in metres, 0.01 to 1e7; `None` for the usual one.
+    /// Width of the land that is shaped along it, both sides together, in metres, 0.01 to 1e7; `None` for the
+    /// default.
     pub width: Option<f64>,
     /// Share of the change that is made, 0 to 1.
     pub strength: f64,
 }
 
 impl SketchFeature {
-    /// A feature without heights, of the usual width and the whole strength.
+    /// Returns a feature without elevations, with the default width and full strength.
     pub fn new(kind: SketchKind, points: Vec<Point>) -> Self {
         Self { kind, points, heights: Vec::new(), width: None, strength: 1.0 }
     }
 
-    /// Returns the place of its line, or its point, that is nearest to `place`.
+    /// Returns the point of its line, or its point, that is nearest to `place`.
     pub fn nearest(&self, place: Point) -> Point {
         let line = line::Line::of(self);
         line.at(line.near(place).1)
     }
 
-    /// Whether it goes all round.
+    /// Returns true if its line is closed.
     fn is_ring(&self) -> bool {
         self.points.len() > 3 && self.points.first() == self.points.last()
     }
 }
 
-/// Lines and points that the ground is to keep; checked.
+/// Lines and points that constrain the terrain; checked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sketch {
     /// In the file's order.
     pub(crate) features: Vec<SketchFeature>,
 }
 
-/// The world that a sketch lies in.
+/// The world of a sketch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SketchWorld {
     /// Size of the map.
     pub extent: Extent,
-    /// Sea level in metres; `None` where there is no sea.
+    /// Sea level in metres; `None` if there is no sea.
     pub sea_level: Option<f64>,
 }
 
-/// A line that ends so near the map's edge, as a share of its shorter side, leaves it there.
+/// A line that ends within this distance of the map's edge, as a share of its shorter side, leaves the map there.
 const LEAVES: f64 = 0.005;
 
 impl Sketch {
-    /// A sketch of some features, checked as a file of them is; what is wrong comes back in words.
+    /// Creates a sketch of some features, checked as those of a file are; problems are returned as text.
     ///
     /// # Errors
     /// As [`Sketch::parse`].
@@ -134,12 +137,13 @@ impl Sketch {
         Ok(sketch)
     }
 
-    /// Its features, in the file's order.
+    /// Returns its features, in the file's order.
     pub fn features(&self) -> &[SketchFeature] {
         &self.features
     }
 
-    /// Continues lines that end at the map's edge, straight through the margin round it; `grid` is that of a level with its margin.
+    /// Continues lines that end at the map's edge straight through the margin around it; `grid` is that of a level
+    /// with its margin.
     pub fn go_on(&mut self, grid: &Grid) {
         if grid.first == Cell::new(0, 0) {
             return;
@@ -189,18 +193,19 @@ impl Sketch {
     /// Reads a sketch and checks it.
     ///
     /// # Errors
-    /// A file that cannot be read, is no GeoJSON, is longer than 16 MiB, has no features or over 1000, or over 20 000 points, or says what
-    /// contradicts itself or the world: with the number of the feature, and what is allowed.
+    /// Returns an error, with the number of the feature and the allowed values, if the file cannot be read, is not
+    /// GeoJSON, is longer than 16 MiB, has no features or over 1000, or over 20 000 points, or if features contradict
+    /// each other or the world.
     pub fn read(path: impl Into<FilePath>, world: &SketchWorld) -> Result<Self> {
         let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
         Self::parse(&text, world).map_err(|problem| Error::file(path, plain::clipped_to(&problem, 600)))
     }
 
-    /// Reads the text of a sketch and checks it; what is wrong comes back in words.
+    /// Reads a sketch from text and checks it; problems are returned as text.
     ///
     /// # Errors
-    /// As [`Sketch::read`], but for the file and its length.
+    /// As [`Sketch::read`], except for the file and its length.
     pub fn parse(text: &str, world: &SketchWorld) -> Result<Self, String> {
         let sketch = read::parse(text)?;
         sketch.check(world)?;

@@ -7,13 +7,13 @@ use thalweg_core::{Error, Point};
 use thalweg_io::features::{Property, feature_text};
 use thalweg_io::plain;
 
-/// Properties that are read, and those that programs of maps add and that say nothing here.
+/// Properties that are read, and those that map programs add and that are ignored.
 const KNOWN: [&str; 4] = ["kind", "height", "width", "strength"];
 const IDLE: [&str; 3] = ["id", "fid", "name"];
 
 type Said<T> = Result<T, String>;
 
-/// The features of a text.
+/// Returns the features of a text.
 pub fn parse(text: &str) -> Said<Sketch> {
     let json: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
     if json.get("type").and_then(Value::as_str) != Some("FeatureCollection") {
@@ -88,7 +88,7 @@ fn feature(json: &Value) -> Said<SketchFeature> {
     }
 }
 
-/// The points of a geometry, as the kind takes them.
+/// Returns the points of a geometry, if it is one that the kind can have.
 fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<Point>> {
     let form = geometry.get("type").and_then(Value::as_str).unwrap_or_default();
     let coordinates = geometry.get("coordinates").unwrap_or(&Value::Null);
@@ -96,7 +96,7 @@ fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<Point>> {
         let list = list.as_array().ok_or("its `coordinates` are no list of points")?;
         let mut points: Vec<Point> = list.iter().map(point).collect::<Said<_>>()?;
         if kind != SketchKind::River && kind != SketchKind::Ridge {
-            // Of lines with heights each point counts.
+            // Lines that may have a list of heights keep repeated points, because each point has a height.
             points.dedup();
         }
         Ok(points)
@@ -129,7 +129,7 @@ fn wrong(kind: SketchKind, form: &str, allowed: &str) -> String {
     format!("a {} is `{}`; allowed is {allowed}", kind.name(), plain::clipped_to(form, 40))
 }
 
-/// A point; an altitude beside its place is passed over.
+/// Reads a point; an altitude is ignored.
 fn point(json: &Value) -> Said<Point> {
     let number = |value: &Value| value.as_f64().filter(|x| x.is_finite());
     match json.as_array().map(Vec::as_slice) {
@@ -144,14 +144,14 @@ fn short(value: &Value) -> String {
 }
 
 impl Sketch {
-    /// The same as a file of it would be read; what is wrong with a feature alone, in words.
+    /// Returns the sketch as it would be read from a file; checks each feature alone, and returns problems as text.
     ///
     /// # Errors
-    /// The first feature that no file could hold, in words.
+    /// Returns a description of the first feature that no file could contain.
     pub fn whole(&self) -> Said<Self> {
         for (number, feature) in (1..).zip(&self.features) {
             let own = feature.heights.iter().chain(&feature.width).chain([&feature.strength]);
-            // JSON would say nothing of them, and a reader take what is usual.
+            // JSON has no such numbers: it would omit them, and a reader would use the defaults.
             let places = feature.points.iter().flat_map(|point| [point.x, point.y]);
             if let Some(x) = places.chain(own.copied()).find(|x| !x.is_finite()) {
                 return Err(format!("feature {number}: holds {x}; allowed are finite numbers"));
@@ -160,9 +160,9 @@ impl Sketch {
         parse(&self.to_geojson())
     }
 
-    /// The GeoJSON text of a file that [`Sketch::read`] reads, a feature to a line.
+    /// Returns the GeoJSON text of a file that [`Sketch::read`] reads, with one feature per line.
     pub fn to_geojson(&self) -> String {
-        // Coordinates are those of the recipe's world, whatever its system: the collection names none.
+        // Coordinates are those of the recipe's world, whatever its coordinate system: the collection names none.
         let lines: Vec<String> = self.features.iter().map(SketchFeature::text).collect();
         format!("{{\"type\": \"FeatureCollection\", \"features\": [\n{}\n]}}\n", lines.join(",\n"))
     }

@@ -1,11 +1,11 @@
-//! The land that a feature wants: a profile along its line, and how it goes on to both sides.
+//! The terrain that a feature requires: a profile along its line, and how it continues to both sides.
 
 use crate::sketch::kept::{relief, value_at};
 use crate::sketch::line::{Closest, Line};
 use crate::sketch::{SketchFeature, SketchKind};
 use thalweg_core::{Field, Grid, Height, Point, Terrain};
 
-/// Ground as means over cells of the first level, read between their middles.
+/// The terrain as means over cells of the first level, interpolated between their centres.
 pub struct Low {
     field: Field<f64>,
     first: Point,
@@ -13,7 +13,7 @@ pub struct Low {
 }
 
 impl Low {
-    /// Of a terrain, over cells so wide.
+    /// Computes it from a terrain, over cells of this width.
     pub fn of(terrain: &Terrain, coarse: f64) -> Self {
         let grid = &terrain.grid;
         let block = (coarse / grid.cell).round().max(1.0) as usize;
@@ -35,7 +35,7 @@ impl Low {
         Self { field, first: Point::new(grid.x(0) + shift, grid.y(0) + shift), width }
     }
 
-    /// The highest of places within `reach` of one.
+    /// Returns the highest elevation within `reach` of a place.
     fn highest(&self, Point { x, y }: Point, reach: f64) -> f64 {
         let far = (reach / self.width).ceil().min(40.0) as i32;
         let steps = || (-far..=far).map(|k| f64::from(k) * self.width);
@@ -43,34 +43,35 @@ impl Low {
         near.map(|[u, v]| self.at(Point::new(x + u, y + v))).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Metres at a place; beyond the map those of its edge.
+    /// Returns the elevation in metres at a place; beyond the map, that of its edge.
     pub fn at(&self, place: Point) -> f64 {
         value_at(&self.field, self.first, self.width, place)
     }
 }
 
-/// Relief of the land that is laid on flat ground, as a share of the map's short side.
+/// Relief of the land that is created on flat terrain, as a share of the map's short side.
 const RELIEF: f64 = 0.02;
 
-/// The narrowest form, as a part of the map's short side.
+/// The map's short side divided by the width of the narrowest landform.
 const FORM: f64 = 128.0;
 
-/// What the land of a run is measured by.
+/// The length scales of a run's terrain.
 #[derive(Clone, Copy)]
 pub struct Scale {
     /// Width of the first level's cells.
     pub coarse: f64,
-    /// Width of what land is formed of: theirs, or more where they are narrow.
+    /// Width of the narrowest landforms: that of the first level's cells, or more if these are narrow.
     pub form: f64,
     /// The shorter side of the map.
     pub short: f64,
-    /// Metres between low and high ground.
+    /// Metres between the lowest and the highest terrain.
     pub relief: f64,
     pub sea: Option<f64>,
 }
 
 impl Scale {
-    /// Of a terrain, on which nothing is formed narrower than a small share of its shorter side: a trench a cell or two wide is no valley.
+    /// Computes the scales of a terrain. No landform is narrower than a small share of the map's shorter side: a
+    /// trench a cell or two wide is no valley.
     pub fn of(terrain: &Terrain, coarse: f64) -> Self {
         let grid = &terrain.grid;
         let (coarse, short) = (coarse.max(grid.cell), grid.map_extent().shorter());
@@ -78,52 +79,54 @@ impl Scale {
         Self { coarse, form: coarse.max(short / FORM), short, relief, sea: grid.sea_level.map(Height::metres) }
     }
 
-    /// The least fall of a river.
+    /// Returns the least slope of a river.
     pub fn least(&self) -> f64 {
         0.08 * self.relief / self.short
     }
 
-    /// How steeply land falls from a crest.
+    /// Returns the slope of the land beside a crest.
     pub fn fall(&self) -> f64 {
         (2.0 * self.relief / self.short).clamp(0.01, 0.4)
     }
 }
 
-/// The land that a feature wants near it.
+/// The terrain that a feature requires near it.
 pub struct Shape {
     kind: SketchKind,
     near: Closest,
-    /// Metres along the line, every `step` of it.
+    /// Elevations in metres along the line, at intervals of `step`.
     profile: Vec<f64>,
     step: f64,
-    /// What is wanted counts wholly up to `core`, and not at all from `reach` on.
+    /// The constraint applies fully up to `core`, and not at all from `reach` on.
     core: f64,
     reach: f64,
-    /// Metres up (river) or down (ridge) for each metre away from the line, at most so far.
+    /// Metres up (river) or down (ridge) for each metre of distance from the line, up to `reach`.
     slope: f64,
-    /// Beyond this way along the line there is sea.
+    /// Beyond this distance along the line there is sea.
     end: f64,
-    /// How much of it counts, along the line; everywhere, where there is none.
+    /// Weights along the line; empty if the whole line counts.
     parts: Vec<f64>,
     pub strength: f64,
 }
 
-/// How far land leaves a river's line, and a ridge's, in cells of the first level.
+/// The greatest distance by which the land's line deviates from the drawn line, for a river and a ridge, in cells of
+/// the first level.
 const WANDERS: [f64; 2] = [0.8, 0.6];
 
-/// The line as land follows it.
+/// Returns the line that the land follows.
 pub fn course(feature: &SketchFeature, scale: &Scale) -> Line {
     let far = WANDERS[usize::from(feature.kind == SketchKind::Ridge)];
     Line::of(feature).wandering(far * scale.coarse, scale.form)
 }
 
-/// Heights that stand at the points of a line, at places along the way that land takes.
+/// Returns the elevations given at the points of a line, interpolated at distances along the line that the land
+/// follows.
 fn listed(feature: &SketchFeature, list: &[f64], stops: &[f64], length: f64) -> Vec<f64> {
     let drawn = Line::of(feature);
     stops.iter().map(|way| drawn.mixed(list, way / length.max(1e-9) * drawn.length())).collect()
 }
 
-/// A river's bed or a crest, by the way along its line.
+/// The elevation of a river's bed or a crest, by the distance along its line.
 pub struct Profile {
     pub heights: Vec<f64>,
     pub step: f64,
@@ -131,6 +134,7 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Returns the elevation at a distance along the line.
     pub fn at(&self, way: f64) -> f64 {
         between(&self.heights, way / self.step)
     }
@@ -143,7 +147,7 @@ fn between(list: &[f64], at: f64) -> f64 {
     list[k] + (at - k as f64) * (next - list[k])
 }
 
-/// Means over so many places to both sides, fewer at the ends.
+/// Returns moving averages over `far` values on both sides, fewer at the ends.
 fn smooth(list: &[f64], far: usize) -> Vec<f64> {
     let mean = |k: usize| {
         let far = far.min(k).min(list.len() - 1 - k);
@@ -153,24 +157,25 @@ fn smooth(list: &[f64], far: usize) -> Vec<f64> {
     (0..list.len()).map(mean).collect()
 }
 
-/// Ground to both sides of a line, up to three of the first level's cells away.
+/// Returns the elevation on both sides of a line, up to three of the first level's cells away.
 fn beside(low: &Low, line: &Line, way: f64, coarse: f64) -> [f64; 6] {
     let (Point { x, y }, [along, down]) = (line.at(way), line.heading(way));
     [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]
         .map(|side| low.at(Point::new(x + side * coarse * down, y - side * coarse * along)))
 }
 
-/// The bed of a river: lower than what is about it, falling from its head to its end, where it lies no lower than `floor`, from which
-/// water gets on.
+/// Returns the bed of a river: lower than the surrounding terrain, falling from its head to its end, where it is no
+/// lower than `floor`, from which the water can flow on.
 pub fn bed(feature: &SketchFeature, low: &Low, scale: &Scale, floor: f64) -> Profile {
     let line = course(feature, scale);
     let stops = line.stops(scale.form);
     let step = line.length() / (stops.len() - 1) as f64;
     let least = scale.least() * step;
-    // Not along it: what is lower further down does not draw it deeper and deeper.
+    // The minimum is taken across the line, not along it: otherwise lower terrain downstream would lower the bed more
+    // and more.
     let about = |way: &f64| beside(low, &line, *way, scale.form).into_iter().fold(low.at(line.at(*way)), f64::min);
     let about: Vec<f64> = stops.iter().map(about).collect();
-    // The last of it may lie in the sea.
+    // The last part may be in the sea.
     let dry = scale
         .sea
         .and_then(|sea| about.iter().rposition(|z| *z >= sea))
@@ -179,7 +184,7 @@ pub fn bed(feature: &SketchFeature, low: &Low, scale: &Scale, floor: f64) -> Pro
     let mut heights = match feature.heights.as_slice() {
         [] => smooth(&about, 2),
         [head] => {
-            // Steeper near its head, as rivers are.
+            // Steeper near its head, like real rivers.
             let part = |k: usize| 1.0 - k as f64 / (stops.len() - 1) as f64;
             (0..stops.len()).map(|k| floor + (head - floor) * part(k) * (0.5 + 0.5 * part(k))).collect()
         }
@@ -194,7 +199,7 @@ pub fn bed(feature: &SketchFeature, low: &Low, scale: &Scale, floor: f64) -> Pro
     Profile { heights, step, end: if dry + 1 < stops.len() { step * (dry as f64 + 0.5) } else { f64::INFINITY } }
 }
 
-/// The crest of a ridge: as high as what is about it.
+/// Returns the crest of a ridge: as high as the surrounding terrain.
 pub fn crest(feature: &SketchFeature, low: &Low, scale: &Scale) -> Profile {
     let line = course(feature, scale);
     let stops = line.stops(scale.form);
@@ -215,7 +220,7 @@ pub fn crest(feature: &SketchFeature, low: &Low, scale: &Scale) -> Profile {
 }
 
 impl Shape {
-    /// Of a river or a ridge.
+    /// Returns the shape of a river or a ridge.
     pub fn along(
         feature: &SketchFeature,
         profile: Profile,
@@ -227,7 +232,7 @@ impl Shape {
         let coarse = scale.form;
         let line = course(feature, scale);
         let own = feature.width.map_or((scale.short / 20.0).clamp(4.0 * coarse, 10.0 * coarse), |width| width / 2.0);
-        // What is far from its height is brought there over a wide land.
+        // The larger the change of elevation, the wider the land over which it is made.
         let change = line.stops(coarse).into_iter().map(|way| (profile.at(way) - low.at(line.at(way))).abs());
         let change = change.fold(0.0, f64::max);
         let is_river = feature.kind == SketchKind::River;
@@ -250,9 +255,10 @@ impl Shape {
         }
     }
 
-    /// The same, but only near such places along it that are not kept, of places as far apart.
+    /// Returns the shape limited to the surroundings of those places along the line that do not follow the sketch;
+    /// `kept` has one value for each of a number of equally spaced places.
     pub fn only_where_lost(self, kept: &[bool], scale: &Scale) -> Self {
-        // In halves of a coarse cell: wholly up to two widths of form away, not at all from six on.
+        // In halves of a coarse cell: the full weight up to two form widths away, zero from six on.
         let width = 2.0 * scale.form / scale.coarse;
         let lost: Vec<usize> = (0..kept.len()).filter(|k| !kept[*k]).collect();
         let part = |k: usize| {
@@ -262,7 +268,7 @@ impl Shape {
         Self { parts: (0..kept.len()).map(part).collect(), ..self }
     }
 
-    /// On flat ground: of the whole land.
+    /// Returns the shape for flat terrain: it applies to the whole map.
     pub fn everywhere(feature: &SketchFeature, profile: Profile, grid: &Grid, scale: &Scale) -> Self {
         let far = 4.0 * grid.extent().longer();
         let flat = Low { field: Field::new([1, 1], 0.0), first: Point::default(), width: 1.0 };
@@ -271,10 +277,10 @@ impl Shape {
         Self { near: course(feature, scale).cells(grid, far), core: f64::INFINITY, reach, ..shape }
     }
 
-    /// Of a height, by which change it is met.
+    /// Returns the shape of a height, which needs this change of elevation.
     pub fn about(feature: &SketchFeature, change: f64, grid: &Grid, low: &Low, scale: &Scale, is_strict: bool) -> Self {
         let line = Line::of(feature);
-        // A wide land is not lifted beyond the height that is to stand in it; what is missing then is made near the place.
+        // A wide area is not raised above the height of the point in it; the rest is made later, near the place.
         let height = feature.heights.first().copied().unwrap_or(0.0);
         let change = if is_strict || change < 0.0 {
             change
@@ -303,7 +309,7 @@ impl Shape {
         }
     }
 
-    /// What it wants of a cell of that ground: its weight there, its nearness, and the change.
+    /// Returns the requirement for a cell with this elevation: the weight there, the closeness, and the change.
     pub fn wants(&self, i: usize, j: usize, ground: impl Fn() -> f64, cell: f64) -> Option<[f64; 3]> {
         let [d, way] = self.near.of(i, j)?;
         if way > self.end {
@@ -323,14 +329,15 @@ impl Shape {
         let change = match self.kind {
             SketchKind::Height => self.profile[0],
             _ => {
-                // The bed is a cell wide, else sills would stand in it where it runs aslant.
+                // The bed is a cell wide: otherwise there would be sills where it runs diagonally.
                 let aside = (d.min(self.reach) - 0.75 * cell).max(0.0);
                 let change = between(&self.profile, way / self.step) + self.slope * aside - ground();
-                // A crest is raised. Ground beside it that stands higher is left to rivers, or it would lie in a trough.
+                // A crest is only raised. Higher terrain next to it is left to rivers: if it were lowered, the crest
+                // would lie in a trough.
                 if self.kind == SketchKind::Ridge { change.max(0.0) } else { change }
             }
         };
-        // At a point itself nothing else counts.
+        // At a point itself no other feature counts.
         let close = 0.25 * cell;
         Some([weight, weight * weight / (d * d + close * close), change])
     }

@@ -1,33 +1,33 @@
-//! Tiles by distance: fine ones near a place, coarser ones farther off.
+//! Selects tiles by distance: fine ones near a place, coarser ones farther away.
 
 use super::World;
 use thalweg_core::{Cell, CellRect, Error, Point, Result};
 
-/// A tile that is wanted.
+/// A selected tile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Wanted {
     /// Its level.
     pub level: u32,
-    /// Its row and column among the level's tiles; that of row 0 and column 0 begins at the world's origin.
+    /// Its row and column among the level's tiles; the tile of row 0 and column 0 begins at the world's origin.
     pub tile: Cell<i64>,
-    /// Metres from the place to its nearest point; 0 within it.
+    /// Distance in metres from the place to the tile's nearest point; 0 within the tile.
     pub distance: f64,
 }
 
-/// Most tiles that are wanted at once.
+/// The most tiles that can be selected at once.
 const MOST: usize = 100_000;
 
 impl World {
-    /// The tiles that show the land around a place as far as `far` metres: each point once, on the coarsest level whose
-    /// tiles, their width times `detail`, are no wider than they are far away; not finer than `finest`. Near ones come
-    /// first.
+    /// Returns the tiles that cover the land around a place, as far as `far` metres. Each point is covered once, on
+    /// the coarsest level on which the width of its tile times `detail` is no more than the tile's distance, but
+    /// never on a finer level than `finest`. Near tiles come first.
     ///
-    /// Where a camera moves, tiles of one frame are mostly those of the frame before.
+    /// When a camera moves, most tiles of a frame are those of the frame before.
     ///
     /// # Errors
-    /// A level that the world does not have; a place, `far` or `detail` that is not finite; `far` or `detail` under 0; more than 100 000
-    /// tiles.
+    /// Returns an error if the world does not have the level; if the place, `far` or `detail` is not finite; if `far`
+    /// or `detail` is below 0; or if there would be more than 100 000 tiles.
     pub fn around(&self, place: Point, far: f64, finest: u32, detail: f64) -> Result<Vec<Wanted>> {
         self.frame().check(finest)?;
         for (name, value) in [("far", far), ("detail", detail)] {

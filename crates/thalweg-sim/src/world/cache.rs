@@ -6,64 +6,63 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::CellRect;
 use thalweg_refine::LocalWindow;
 
-/// Windows of any number of worlds, kept while they take no more than so many bytes; those that were asked for longest ago go
-/// first.
+/// A cache for the windows of any number of worlds, limited in bytes; the least recently used ones are dropped first.
 ///
-/// A window goes by what its world is made of ([`World::identity`](super::World::identity)), its level and its cells: a recipe that is
-/// changed finds none of the old one's.
+/// A window's key consists of its world's fingerprint ([`World::identity`](super::World::identity)), its level and
+/// its cells. After a recipe is changed, none of its old windows are found.
 #[derive(Debug)]
 pub struct Cache {
     most: u64,
     shelf: Mutex<Shelf>,
 }
 
-/// World, level, first cell, and the cell after the last.
+/// The key of a window: the world, the level, and the rectangle.
 type Place = (u64, u32, CellRect<i64>);
 
 #[derive(Debug, Default)]
 struct Shelf {
     windows: BTreeMap<Place, (Arc<LocalWindow>, u64)>,
-    /// Windows by when they were last asked for.
+    /// The keys in the order of their last use.
     asked: BTreeMap<u64, Place>,
     now: u64,
     bytes: u64,
 }
 
-/// Bytes of a window's own, beside its cells'.
+/// Bytes of a window in addition to those of its cells.
 const EACH: u64 = 400;
 
 impl Cache {
-    /// Room for so many bytes. With 0 nothing is kept, with [`u64::MAX`] all.
+    /// Creates a cache of this many bytes. With 0 nothing is kept, with [`u64::MAX`] everything.
     pub fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { most, shelf: Mutex::default() })
     }
 
-    /// Bytes that it may take.
+    /// Returns the greatest number of bytes that it may take.
     pub fn most(&self) -> u64 {
         self.most
     }
 
-    /// Bytes that it takes now.
+    /// Returns the number of bytes that it takes now.
     pub fn bytes(&self) -> u64 {
         self.shelf().bytes
     }
 
-    /// Windows that it holds now.
+    /// Returns the number of windows that it contains now.
     pub fn len(&self) -> usize {
         self.shelf().windows.len()
     }
 
-    /// Whether it holds none.
+    /// Returns true if it contains no windows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        // Nothing panics while it is held.
+        // Nothing panics while the lock is held.
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A window, if it is kept.
+    /// Returns a window if it is in the cache, and marks it as the most recently used one.
     pub(super) fn get(&self, world: u64, level: u32, rect: CellRect<i64>) -> Option<Arc<LocalWindow>> {
         let place = (world, level, rect);
         let shelf = &mut *self.shelf();
@@ -75,7 +74,7 @@ impl Cache {
         Some(Arc::clone(window))
     }
 
-    /// Keeps a window, if there is room for it at all.
+    /// Adds a window, unless it is larger than the whole cache.
     pub(super) fn put(&self, world: u64, window: &Arc<LocalWindow>) {
         let bytes = bytes(window);
         if bytes > self.most {

@@ -1,4 +1,4 @@
-//! [`Coarse`]: what level 0 of a world is, and where it comes from.
+//! [`Coarse`]: the source of a world's level 0.
 
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::RAIN;
@@ -9,28 +9,29 @@ use thalweg_refine::{Frame, LocalWindow, Rules};
 
 use crate::run::Run;
 
-/// Level 0 of a world: solved whole, or in parts as they are asked for.
+/// Level 0 of a world: solved as a whole, or in parts when they are needed.
 ///
-/// Every level above is a function of the cells that [`Coarse::window`] gives, so these must be the same whenever they are asked for, in
-/// whatever rectangle. Nothing asks for more than a window of it, and a world may have more cells than any memory holds: then
-/// [`Frame::first`] is negative and the metres' origin lies in its middle.
+/// Every finer level is a function of the cells that [`Coarse::window`] returns, so these must not depend on when or
+/// in which rectangle they are requested. Only windows of it are requested, so a world may have more cells than fit
+/// into any memory: then [`Frame::first`] is negative and the origin of the coordinates is in its middle.
 pub trait Coarse: Send + Sync {
-    /// The world at all its levels: level 0's cells, their width, edges, sea.
+    /// Returns the geometry of the world at all its levels: level 0's cells, their width, the edges and the sea.
     fn frame(&self) -> &Frame;
 
-    /// A rectangle of level 0. The parts of level 0 that it needs and that are not solved yet are solved first, which
-    /// may take long: `progress` receives a report after each step and may stop it. A thread that asks for the same
-    /// parts meanwhile waits. A later call continues the work that was stopped, or repeats it.
+    /// Returns a rectangle of level 0. The parts of level 0 that it needs and that are not solved yet are solved
+    /// first, which may take long: `progress` receives a report after each step and may stop it. Meanwhile another
+    /// thread that requests the same parts waits. A later call continues the work that was stopped, or repeats it.
     ///
-    /// The window keeps what [`LocalWindow`] promises: no receiver is higher than its donor, and of land no catchment falls
-    /// downstream, beyond the window's rim, too.
+    /// The window has the invariants of [`LocalWindow`]: no receiver is higher than its donor, and on land drainage
+    /// areas do not decrease downstream. They hold across the window's rim too.
     ///
     /// # Errors
-    /// A rectangle that is empty, not inside the world, or of too many cells (`check_window`); what cannot be solved, and
-    /// [`Error::Stopped`](thalweg_core::Error::Stopped).
+    /// Returns an error if the rectangle is empty, not inside the world, or of too many cells (`check_window`); if a
+    /// part cannot be solved; or [`Error::Stopped`](thalweg_core::Error::Stopped).
     fn window(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<LocalWindow>;
 
-    /// What falls on a rectangle of level 0 and gathers there; `None` where it rains alike on all land. Discharges of rivers go by it.
+    /// Returns the rain on a rectangle of level 0 and its accumulation; `None` if the rain is uniform on all land.
+    /// Rivers' discharge depends on it.
     ///
     /// # Errors
     /// As [`Coarse::window`].
@@ -38,30 +39,30 @@ pub trait Coarse: Send + Sync {
         Ok(None)
     }
 
-    /// Bytes that it holds now.
+    /// Returns the number of bytes that it takes now.
     fn bytes(&self) -> u64;
 
-    /// What tells its level 0 from others': two that have the same one give the same windows. A cache goes by it.
+    /// Returns the fingerprint of its level 0: two with the same one return the same windows. Caches use it as a key.
     fn identity(&self) -> u64;
 }
 
-/// Rain on a rectangle of level 0, and what of it gathers along the receivers.
+/// Rain on a rectangle of level 0, and its accumulation along the receivers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoarseWater {
-    /// Share of the rain that falls on each cell, 0 to 1.
+    /// Share of the full rain that falls on each cell, 0 to 1.
     pub rain: Field<f32>,
-    /// What drains through each cell, as m² of land under full rain: the rain over its catchment. It is no more than the catchment, and
-    /// never falls downstream.
+    /// The rain on each cell's catchment, as m² of land under full rain. It is never more than the drainage area, and
+    /// never decreases downstream.
     pub gathered: Field<f32>,
 }
 
 impl CoarseWater {
-    /// Of land, each cell `each` m², on which all rain falls, and where nothing has gathered yet.
+    /// Returns land under full rain without any accumulation, with cells of `each` m².
     pub(super) fn blank(rect: CellRect<i64>, each: f64) -> Self {
         Self { rain: Field::new(rect.size(), 1.0), gathered: Field::new(rect.size(), each as f32) }
     }
 
-    /// A part of it, which lies on `whole`.
+    /// Returns the part of it for `rect`, if it covers `whole`.
     pub(super) fn part(&self, whole: CellRect<i64>, rect: CellRect<i64>) -> Result<Self> {
         thalweg_refine::check_window(rect, whole)?;
         let start = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
@@ -69,7 +70,7 @@ impl CoarseWater {
         Ok(Self { rain: self.rain.window(window), gathered: self.gathered.window(window) })
     }
 
-    /// Writes a part, which lies on `rect`, into it, which lies on `whole`.
+    /// Copies a part that covers `rect` into this one, which covers `whole`.
     pub(super) fn paste(&mut self, whole: CellRect<i64>, part: &Self, rect: CellRect<i64>) {
         let to = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
         let window = CellRect::new([0, 0], rect.size());
@@ -77,13 +78,13 @@ impl CoarseWater {
         self.gathered.paste(&part.gathered, window, to);
     }
 
-    /// Bytes that it takes.
+    /// Returns the number of bytes that it takes.
     pub fn bytes(&self) -> u64 {
         4 * (self.rain.len() + self.gathered.len()) as u64
     }
 }
 
-/// A level 0 that was solved in one piece, with its water if it does not rain alike on all of it.
+/// A level 0 that was solved in one piece, with its water if the rain is not uniform.
 #[derive(Debug)]
 pub(super) struct Solved {
     pub window: LocalWindow,
@@ -91,7 +92,7 @@ pub(super) struct Solved {
 }
 
 impl Solved {
-    /// Of a whole terrain that goes on by rules.
+    /// Computes it from a whole terrain that is refined by these rules.
     ///
     /// # Errors
     /// As [`LocalWindow::of`].
@@ -108,16 +109,16 @@ impl Solved {
         Ok((frame, Self { window, water }))
     }
 
-    /// Bytes that it takes.
+    /// Returns the number of bytes that it takes.
     pub fn bytes(&self) -> u64 {
         self.window.bytes() + self.water.as_ref().map_or(0, CoarseWater::bytes)
     }
 }
 
-/// Takes all remaining steps of a run and reports each of them; `name` says what the run makes.
+/// Takes all remaining steps of a run and reports each of them; `name` describes what the run computes.
 ///
 /// # Errors
-/// As [`Run::step`]; [`Error::Stopped`](thalweg_core::Error::Stopped).
+/// As [`Run::step`]; also [`Error::Stopped`](thalweg_core::Error::Stopped).
 pub(super) fn finish_run(run: &mut Run, name: &str, progress: &mut dyn Progress) -> Result<()> {
     while let Some(step) = run.step()? {
         let task = format!("{name}: {}", step.label);

@@ -1,4 +1,5 @@
-//! [`Continents`]: an endless level 0 of continents in a sea, each a recipe of its own seed, solved when it is first seen.
+//! [`Continents`]: an endless level 0 of continents in a sea. Each one is the recipe with a seed of its own, solved
+//! when it is first needed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,20 +18,22 @@ use thalweg_flow::OUT;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_refine::{Frame, LocalWindow};
 
-/// Rows and columns of the world's level 0: half before the origin, half behind it.
+/// Rows and columns of the world's level 0: half of them before the origin, half after it.
 const CELLS: usize = 1 << 30;
 
-/// Continents that are kept. The one that was asked for longest ago goes first; solved again, it is the same.
+/// The number of continents that are kept. The least recently used one is dropped first; when it is solved again, it
+/// is the same.
 const KEPT: usize = 12;
 
-/// Share of a continent's side over which its sea floor goes over into the open sea's.
+/// Share of a continent's side over which its terrain blends into the open sea's floor.
 const RIM: f64 = 0.05;
 
-/// The widest waves of the sea's floor, in continents, and their deviation, in depths.
+/// The longest waves of the sea's floor, as a share of a continent's longer side, and their standard deviation, as a
+/// share of the depth.
 const WAVES: f64 = 0.25;
 const SWELL: f64 = 0.06;
 
-/// Row and column of a square of the lattice, and of the continent in it.
+/// Row and column of a square of the lattice, which identify the continent in it.
 pub type Id = Cell<i64>;
 
 /// The square whose continent is the recipe itself.
@@ -38,26 +41,27 @@ const MIDDLE: Id = Cell::new(0, 0);
 
 /// Level 0 of an endless world.
 ///
-/// The plane is a lattice of squares. In each lies one map of the recipe, drawn somewhere in the square by its [`Id`],
-/// or none; so maps never overlap. Each map's seed is drawn by its id too, and what goes by latitude goes by the map's
-/// place in the world ([`Model::moved`](thalweg_models::model::Model::moved)). The map of row 0 and column 0 is the
-/// recipe itself, in the middle of the world. Between maps lies sea whose floor is one function of the place; over the
-/// last twentieth of its side a map's ground becomes that floor, so that there is no edge.
+/// The plane is a lattice of squares. Each contains one map of the recipe or none. A map's position in its square is
+/// random, but determined by its [`Id`]; maps never overlap. Each map's seed is determined by its id too, and
+/// parameters that depend on latitude follow the map's place in the world
+/// ([`Model::moved`](thalweg_models::model::Model::moved)). The map of row 0 and column 0 is the recipe itself, in
+/// the middle of the world. Between maps there is sea, whose floor is one function of position; over the outermost
+/// twentieth of its side a map's terrain blends into that floor, so that there is no visible edge.
 pub struct Continents {
     recipe: Recipe,
-    /// Depth of the open sea's floor under zero, in metres, and the share of empty squares.
+    /// Depth of the open sea's floor below sea level in metres, spacing, and share of empty squares.
     scatter: Scatter,
     frame: Frame,
-    /// Grid of one map, and cells along a side of a square.
+    /// Grid of one map, and the number of cells along a side of a square.
     map: Grid,
     square: i64,
     key: Key,
     floor: Fractal,
-    /// Continents in the order in which they were last asked for.
+    /// Continents in the order of their last use.
     solved: Mutex<Vec<(Id, Arc<KeptContinent>)>>,
 }
 
-/// A continent, and what solves it until it is solved.
+/// A continent, and the run that solves it until it is solved.
 #[derive(Default)]
 struct KeptContinent {
     whole: Once<Solved>,
@@ -65,10 +69,11 @@ struct KeptContinent {
 }
 
 impl Continents {
-    /// The world of a recipe that says how its continents lie scattered.
+    /// Opens the world of a recipe that specifies how its continents are distributed.
     ///
     /// # Errors
-    /// When it has no `continents`, no extent or no sea level, when its map is wider than a square, and as [`Run::check`].
+    /// Returns an error if the recipe has no `continents`, no extent or no sea level, or if its map is wider than a
+    /// square; also as [`Run::check`].
     pub fn of(recipe: &Recipe) -> Result<Self> {
         let Some(scatter) = recipe.continents() else {
             return Err(Error::Recipe("has no `continents`: its world ends at its extent".into()));
@@ -107,18 +112,20 @@ impl Continents {
         })
     }
 
-    /// The square of the lattice that holds a cell of level 0.
+    /// Returns the square of the lattice that contains a cell of level 0.
     pub fn id_at(&self, cell: Cell<i64>) -> Id {
         cell.map(|x| (x + self.square / 2).div_euclid(self.square))
     }
 
-    /// The cells of level 0 on which the map of an id lies; `None` of an empty square, or where the map would leave the world.
+    /// Returns the cells of level 0 that the map of an id covers; `None` if the square is empty, or the map would
+    /// extend beyond the world.
     pub fn map_of(&self, id: Id) -> Option<CellRect<i64>> {
         let key = self.key.and(1).cell(id);
         let middle = id == MIDDLE;
         if !middle && key.and(0).unit() < self.scatter.empty {
             return None;
         }
+        // The map keeps a random distance from the sides of its square; that of the recipe itself is in the middle.
         let start = Cell::from_axes(|axis| {
             let room = self.square - self.map.size[axis] as i64;
             let part = if middle { 0.5 } else { key.and(1 + axis as u64).unit() };
@@ -128,7 +135,8 @@ impl Continents {
         self.frame.world(0).contains(&map).then_some(map)
     }
 
-    /// The recipe of an id's continent: with a seed of its own, in its latitude; that of the world where there is none.
+    /// Returns the recipe of an id's continent: with a seed of its own, and moved to its latitude. For an empty
+    /// square it is the unchanged recipe.
     pub fn recipe_of(&self, id: Id) -> Recipe {
         let mut recipe = self.recipe.clone();
         if let (Some(map), true) = (self.map_of(id), id != MIDDLE) {
@@ -140,13 +148,13 @@ impl Continents {
         recipe
     }
 
-    /// The continent of an id, for its turn among those kept.
+    /// Returns the continent of an id, and marks it as the most recently used one.
     fn kept(&self, id: Id) -> Arc<KeptContinent> {
         let mut solved = self.solved.lock().unwrap_or_else(PoisonError::into_inner);
         let found = solved.iter().position(|(other, _)| *other == id).map(|at| solved.remove(at));
         let (_, continent) = found.unwrap_or_default();
         solved.push((id, continent.clone()));
-        // One that is being solved is held by who solves it.
+        // A continent that is being solved stays alive, because the thread that solves it has a reference to it.
         while solved.len() > KEPT {
             solved.remove(0);
         }
@@ -175,14 +183,14 @@ impl Continents {
         };
         let rules = run.recipe().local(self.frame.cell).rules;
         let mut terrain = run.into_terrain();
-        // What else stood on it is of no use here.
+        // Its other layers and tables are not needed here.
         terrain.layers.retain(|name, _| name == RAIN.name);
         terrain.tables.clear();
         self.sink_rim(&mut terrain, map);
         let (_, mut solved) = Solved::of(&terrain, &rules)?;
         solved.window.rect = map;
         if let Some(lakes) = solved.window.lakes.as_mut().filter(|_| id != MIDDLE) {
-            // Numbers of lakes go from 1 on each map: those of another begin elsewhere.
+            // Each map numbers its lakes from 1, so those of other maps begin with a number of their own.
             let first = (self.key.and(3).cell(id).bits() as u32 & 0x7fff) << 16;
             let number = |lake: &u32| if *lake == 0 { 0 } else { lake.wrapping_add(first).max(1) };
             lakes.id = lakes.id.map(number);
@@ -190,7 +198,7 @@ impl Continents {
         Ok(solved)
     }
 
-    /// The continents whose maps a rectangle touches, and where they lie.
+    /// Returns the continents whose maps a rectangle touches, with the rectangles of these maps.
     fn touched(&self, rect: CellRect<i64>) -> impl Iterator<Item = (Id, CellRect<i64>)> + '_ {
         let [first, last] = [self.id_at(rect.start), self.id_at(rect.end.map(|end| end - 1))];
         let ids = CellRect::from_corners(first, last.map(|last| last + 1)).cells();
@@ -198,7 +206,7 @@ impl Continents {
         maps.filter(move |(_, map)| !map.grown(0, rect).size().contains(&0))
     }
 
-    /// Lets the ground go over into the open sea's floor towards the map's rim.
+    /// Blends the terrain into the open sea's floor towards the map's rim.
     fn sink_rim(&self, terrain: &mut Terrain, map: CellRect<i64>) {
         let [rows, cols] = self.map.size;
         let band = RIM * rows.max(cols) as f64;
@@ -219,19 +227,19 @@ impl Continents {
         });
     }
 
-    /// The open sea's floor in some cells of a row of level 0.
+    /// Returns the elevations of the open sea's floor for `count` cells of a row of level 0.
     fn floor_row(&self, row: i64, col: i64, count: usize) -> Vec<Height> {
         let grid = Grid { size: [1, count], origin: Cell::new(row, col), ..self.map.clone() };
         let mut values = vec![0.0; count];
         self.floor.row(&grid, 0, &mut values);
         let sea = self.frame.sea.unwrap_or(Height::ZERO);
-        // A third is a deviation of the noise. Half the depth stays under water everywhere.
+        // The noise has a standard deviation of a third. At least half of the depth stays under water everywhere.
         let depth = |value: f32| self.scatter.depth * (1.0 + 3.0 * SWELL * f64::from(value)).max(0.5);
         let height = |value: &f32| sea.0.saturating_sub((depth(*value) * UNITS) as i32).max(Height::MIN.0);
         values.iter().map(|value| Height(height(value).min(sea.0 - 1))).collect()
     }
 
-    /// A rectangle of open sea.
+    /// Returns a rectangle of open sea.
     fn sea(&self, rect: CellRect<i64>) -> LocalWindow {
         let size: Size = rect.size();
         let mut ground = Field::new(size, Height::ZERO);
@@ -255,7 +263,8 @@ impl Coarse for Continents {
         &self.frame
     }
 
-    /// Open sea is had without solving anything; a map that the rectangle touches is solved, whatever lies there.
+    /// Open sea needs nothing to be solved; every map that the rectangle touches is solved, whatever is in the shared
+    /// part.
     fn window(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<LocalWindow> {
         thalweg_refine::check_window(rect, self.frame.world(0))?;
         let mut window = self.sea(rect);

@@ -1,4 +1,4 @@
-//! [`Finite`]: level 0 that is a terrain, solved whole.
+//! [`Finite`]: a level 0 that is a single terrain, solved as a whole.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,20 +11,22 @@ use crate::run::Run;
 use thalweg_core::{CellRect, Error, Progress, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 
-/// A level 0 that is a whole terrain: a recipe's, solved when it is first asked for, or one that is there.
+/// A level 0 that is a whole terrain: that of a recipe, solved when it is first needed, or a given one.
 pub struct Finite {
     frame: Frame,
     whole: Once<Solved>,
-    /// What solves it, until it is solved.
+    /// The run that solves it, until it is solved.
     run: Mutex<Option<Run>>,
     identity: u64,
 }
 
 impl Finite {
-    /// The terrain that a recipe makes. Nothing is solved yet but an elevation model is read, if it begins with one.
+    /// Opens the terrain of a recipe. Nothing is solved yet, but an elevation model is read if the recipe starts from
+    /// one.
     ///
     /// # Errors
-    /// As [`Run::new`]; when there is no memory for the run, a file that it reads cannot be read, or its sides are looped.
+    /// As [`Run::new`]; also if there is not enough memory for the run, a file that it reads cannot be read, or its
+    /// sides are looped.
     pub fn open(recipe: &Recipe) -> Result<Self> {
         if recipe.dem().is_none() {
             recipe.check_memory(&recipe.grid()?)?;
@@ -40,7 +42,7 @@ impl Finite {
         Ok(Self { frame, whole: Once::default(), run: Mutex::new(Some(run)), identity: hash.digest() })
     }
 
-    /// A whole terrain that is there already, to go on by rules.
+    /// Creates a level 0 from a given whole terrain, to be refined by these rules.
     ///
     /// # Errors
     /// As [`LocalWindow::of`].

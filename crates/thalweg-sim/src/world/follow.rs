@@ -1,4 +1,4 @@
-//! [`Follow`]: the way of water, cell by cell, through as many tiles as it takes.
+//! [`Follow`]: a flow path, cell by cell, through any number of tiles.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use thalweg_core::{Cell, Error, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 
-/// A cell on the way of water.
+/// A cell on a flow path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Footing {
@@ -15,17 +15,17 @@ pub struct Footing {
     pub cell: Cell<i64>,
     /// The position of its centre.
     pub place: Point,
-    /// Elevation of the ground in metres, or of the lake's surface over it.
+    /// Elevation of the ground in metres, or of the surface of the lake over it.
     pub height: f64,
-    /// The number of the lake that it lies in; `None` on dry land.
+    /// The number of the lake that covers it; `None` on dry land.
     pub lake: Option<u32>,
-    /// Catchment in m².
+    /// Drainage area in m².
     pub area: f64,
-    /// What ends the way here; `None` where it goes on.
+    /// How the flow path ends here; `None` if it goes on.
     pub end: Option<End>,
 }
 
-/// What ends the way of water.
+/// The kinds of ends of a flow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
@@ -33,11 +33,12 @@ pub enum End {
     Sea,
     /// The open edge of the world.
     Rim,
-    /// An outlet inland: where nothing else takes the water of a world within walls.
+    /// An inland outlet: where a world with closed edges has no other end for the water.
     Inland,
 }
 
-/// The way of water from a cell down to where it ends, tile by tile. What ends it is its last item; after an error there is none.
+/// An iterator over the flow path from a cell down to its end, tile by tile. The end is the last item; after an error
+/// there are no more.
 #[derive(Clone)]
 pub struct Follow<'a> {
     world: &'a World,
@@ -52,7 +53,8 @@ impl<'a> Follow<'a> {
         Self { world, level, next: Some(cell), tile: None, tiles: 0 }
     }
 
-    /// Tiles that the way has come through so far; one that it comes back to counts again.
+    /// Returns the number of tiles through which the path has run so far; a tile to which it returns is counted
+    /// again.
     pub fn tiles(&self) -> usize {
         self.tiles
     }

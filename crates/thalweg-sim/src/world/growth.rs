@@ -1,12 +1,13 @@
-//! What grows on a world's ground, rectangle by rectangle.
+//! Plants on a world's terrain, rectangle by rectangle.
 
 use crate::world::World;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Table};
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 
 impl World {
-    /// The table of what grows on a rectangle of a level, and its name; `None` where nothing of the recipe grows, or cells are too wide or too narrow
-    /// for it. A place has the same plants in every rectangle. Rows and columns are the level's.
+    /// Returns the table of the plants on a rectangle of a level, and its name; `None` if no stage of the recipe
+    /// grows plants, or the cells are too wide or too narrow for it. A place has the same plants in every rectangle.
+    /// Rows and columns are the level's.
     ///
     /// # Errors
     /// As [`World::window`].

@@ -1,7 +1,8 @@
-//! A world of any size: any tile of any level, made as it is asked for.
+//! A world of any size: any tile of any level, computed on request.
 //!
-//! Level 0 is a [`Coarse`]: a recipe solved whole ([`Finite`]), or continents solved one by one ([`Continents`]). Every finer level is made
-//! of it by [`local`], tile by tile, the same bits whatever was asked for before.
+//! Level 0 is a [`Coarse`]: a recipe solved as a whole ([`Finite`]), or continents solved one by one
+//! ([`Continents`]). Every finer level is computed from it by [`local`], tile by tile. A tile's bits do not depend on
+//! what was requested before.
 //!
 //! ```
 //! use thalweg_sim::world::World;
@@ -49,16 +50,16 @@ pub use finite::Finite;
 pub use follow::{End, Follow, Footing};
 pub use rivers::{RiverLine, RiverVertex};
 
-/// Cells of a tile's side, if nothing else is said.
+/// The default number of cells along a tile's side.
 pub const TILE: usize = 512;
 
-/// Sides that a tile may have.
+/// The range of the numbers of cells that a tile may have along a side.
 const TILES: [usize; 2] = [16, 4096];
 
-/// Bytes of windows that a world keeps, if nothing else is said: 512 MiB, a few hundred tiles.
+/// The default size of a world's cache in bytes: 512 MiB, which is a few hundred tiles.
 pub const KEPT: u64 = 512 << 20;
 
-/// A world at all its levels. It may be asked by any number of threads at once; a clone shares level 0 and the cache.
+/// A world at all its levels. Any number of threads may use it at once; a clone shares level 0 and the cache.
 #[derive(Clone)]
 pub struct World {
     coarse: Arc<dyn Coarse>,
@@ -73,11 +74,12 @@ pub struct World {
 }
 
 impl World {
-    /// The world of a recipe: its global level is level 0, and its stages' local forms make the levels beyond, as in a build of it.
-    /// Level 0 is solved when a tile first needs it; [`World::solve`] does so earlier and reports its progress.
+    /// Opens the world of a recipe: the recipe's global level is level 0, and the local forms of its stages define
+    /// the finer levels, as in a build of the recipe. Level 0 is solved when a tile first needs it; [`World::solve`]
+    /// does so earlier and reports its progress.
     ///
     /// # Errors
-    /// As [`Finite::open`], [`Continents::of`]; local forms that come to rules out of range.
+    /// As [`Finite::open`] and [`Continents::of`]; also if the local forms result in rules out of range.
     pub fn open(recipe: &Recipe) -> Result<Self> {
         let global = recipe.global()?;
         let coarse: Arc<dyn Coarse> = match recipe.continents() {
@@ -89,7 +91,7 @@ impl World {
         Ok(Self { growth: local.growth, ..world })
     }
 
-    /// The world of which a whole terrain is level 0.
+    /// Creates the world whose level 0 is a whole terrain.
     ///
     /// # Errors
     /// As [`Finite::of`], [`World::new`].
@@ -97,10 +99,11 @@ impl World {
         Self::new(Arc::new(Finite::of(terrain, &rules)?), rules, seed)
     }
 
-    /// The world of a level 0, with the rules by which finer levels are made, and the seed of what is random there.
+    /// Creates a world from a level 0, the rules by which finer levels are computed, and the seed of the random
+    /// numbers there.
     ///
     /// # Errors
-    /// Rules out of range.
+    /// Returns an error if the rules are out of range.
     pub fn new(coarse: Arc<dyn Coarse>, rules: Rules, seed: u64) -> Result<Self> {
         rules.check()?;
         let identity = xxh3_64(format!("{:016x} {seed} {rules:?}", coarse.identity()).as_bytes());
@@ -110,18 +113,18 @@ impl World {
         Ok(Self { coarse, rules, key, identity, cache, tile: TILE, halo, runoff, growth: None })
     }
 
-    /// The same world that keeps its windows there: one cache may serve several worlds. With a cache of 0 level 0 is kept all the
-    /// same.
+    /// Returns the world with another cache for its windows: one cache may serve several worlds. Level 0 is kept even
+    /// with a cache of 0 bytes.
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<Cache>) -> Self {
         self.cache = cache;
         self
     }
 
-    /// The same world with tiles of `side` cells along a side. What is on them stays what it is.
+    /// Returns the world with tiles of `side` cells along a side. The cells themselves do not change.
     ///
     /// # Errors
-    /// A side of fewer than 16 or more than 4096 cells.
+    /// Returns an error if the side is below 16 or above 4096 cells.
     pub fn with_tiles(mut self, side: usize) -> Result<Self> {
         if !(TILES[0]..=TILES[1]).contains(&side) {
             return Err(Error::value("tile", side, format!("{} to {} cells", TILES[0], TILES[1])));
@@ -130,11 +133,11 @@ impl World {
         Ok(self)
     }
 
-    /// The same world in which land under full rain yields so many metres of water a year. Discharges of rivers go by it, and where plants stand; with 0 there are
-    /// no rivers.
+    /// Returns the world with this runoff in metres a year for land under full rain. It scales the discharge of
+    /// rivers, and determines where plants grow; with 0 there are no rivers.
     ///
     /// # Errors
-    /// Less than 0 or more than 100 m.
+    /// Returns an error if it is below 0 or above 100 m.
     pub fn with_runoff(mut self, metres: f64) -> Result<Self> {
         if !(0.0..=100.0).contains(&metres) {
             return Err(Error::value("runoff", metres, "0 to 100 m a year"));
@@ -143,43 +146,44 @@ impl World {
         Ok(self)
     }
 
-    /// The world at all its levels: level 0's cells, their width, edges, sea.
+    /// Returns the geometry of the world at all its levels: level 0's cells, their width, the edges and the sea.
     pub fn frame(&self) -> &Frame {
         self.coarse.frame()
     }
 
-    /// How levels are made.
+    /// Returns the rules by which levels are computed.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Water that runs off its land where all rain falls, in metres a year.
+    /// Returns the runoff of land under full rain, in metres a year.
     pub fn runoff(&self) -> f64 {
         self.runoff
     }
 
-    /// Where its windows are kept.
+    /// Returns the cache of its windows.
     pub fn cache(&self) -> &Arc<Cache> {
         &self.cache
     }
 
-    /// Cells of a tile's side.
+    /// Returns the number of cells along a tile's side.
     pub fn tile_side(&self) -> usize {
         self.tile
     }
 
-    /// What tells it from other worlds: two that have the same one have the same cells.
+    /// Returns the world's fingerprint: two worlds with the same one have the same cells.
     pub fn identity(&self) -> u64 {
         self.identity
     }
 
-    /// Bytes that level 0 and the cache hold now.
+    /// Returns the number of bytes that level 0 and the cache take now.
     pub fn bytes(&self) -> u64 {
         self.coarse.bytes().saturating_add(self.cache.bytes())
     }
 
-    /// Solves the parts of level 0 that a rectangle of a level needs and that are not solved yet. `progress` receives a
-    /// report after each step and may stop the work: the steps done are kept, and the next call continues from them.
+    /// Solves the parts of level 0 that a rectangle of a level needs and that are not solved yet. `progress` receives
+    /// a report after each step and may stop the work: the steps done are kept, and the next call continues from
+    /// them.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -199,15 +203,17 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// A level or a rectangle that the world does not have; what cannot be solved; [`Error::Stopped`].
+    /// Returns an error if the world does not have the level or the rectangle, or if level 0 cannot be solved;
+    /// [`Error::Stopped`] if `progress` stops the work.
     pub fn solve(&self, level: u32, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<()> {
         self.check(level, rect)?;
         let need = (1..=level).rev().fold(rect, |rect, finer| needed_window(self.frame(), &self.rules, finer, rect));
         self.coarse.window(need, progress).map(drop)
     }
 
-    /// What each operator gave to a rectangle of a level and took from it when it was made out of the level before, to the unit; `None` on level 0, which
-    /// is solved. It is made anew for that, on one thread.
+    /// Returns the exact mass balance of each operator over a rectangle of a level, for the step from the level
+    /// before; `None` on level 0, which is solved as a whole. The rectangle is computed again for this, on one
+    /// thread.
     ///
     /// # Errors
     /// As [`World::window`].
@@ -219,7 +225,8 @@ impl World {
         Ok(Some(ledger))
     }
 
-    /// The tile of a level that holds a place, given in world metres eastward and southward: its cells, as far as the world goes.
+    /// Returns the tile of a level that contains a place, given in world metres eastward and southward. At the edges
+    /// of the world tiles are smaller.
     ///
     /// # Errors
     /// As [`World::cell_at`], [`World::tile_at`].
@@ -227,17 +234,19 @@ impl World {
         self.tile_at(level, self.tile_of(self.cell_at(level, x, y)?))
     }
 
-    /// A tile of a level by its row and column: that of row 0 and column 0 has the cells from (0, 0) on. Where the
-    /// world begins before that cell there are tiles with negative rows and columns.
+    /// Returns a tile of a level by its row and column: the tile of row 0 and column 0 has the cells from (0, 0) on.
+    /// Where the world begins before that cell there are tiles with negative rows and columns.
     ///
     /// # Errors
-    /// A level or a tile that the world does not have; what level 0 cannot be solved for; no memory.
+    /// Returns an error if the world does not have the level or the tile, if level 0 cannot be solved, or if there is
+    /// not enough memory.
     pub fn tile_at(&self, level: u32, tile: Cell<i64>) -> Result<Arc<LocalWindow>> {
         let mut tiles = self.tiles(level, &[tile])?;
         tiles.pop().ok_or_else(|| Error::value("tiles", "none", "one"))
     }
 
-    /// Tiles of a level by their rows and columns, made side by side on all threads: quicker than one by one.
+    /// Returns tiles of a level by their rows and columns, computed in parallel on all threads: faster than one by
+    /// one.
     ///
     /// # Errors
     /// As [`World::tile_at`].
@@ -248,12 +257,12 @@ impl World {
         self.tiles_of(level, &rects)
     }
 
-    /// The row and column, among the tiles of a level, of the tile that holds a cell of that level.
+    /// Returns the row and column, among the tiles of a level, of the tile that contains a cell of that level.
     pub fn tile_of(&self, cell: Cell<i64>) -> Cell<i64> {
         cell.map(|x| x.div_euclid(self.tile as i64))
     }
 
-    /// The cells of a tile of a level, as far as the world goes: none of a tile outside.
+    /// Returns the cells of a tile of a level, clipped to the world: none for a tile outside.
     pub fn rect_of(&self, level: u32, tile: Cell<i64>) -> CellRect<i64> {
         let start = tile.map(|x| x.saturating_mul(self.tile as i64));
         CellRect::new(start, [self.tile; 2]).grown(0, self.frame().world(level))
@@ -271,11 +280,12 @@ impl World {
         Ok(rect)
     }
 
-    /// Any rectangle of a level's cells.
+    /// Returns any rectangle of a level's cells.
     ///
     /// # Errors
-    /// A level that the world does not have; a rectangle that is empty, not inside the world, or of more than
-    /// [`MOST_CELLS`](thalweg_refine::MOST_CELLS); what level 0 cannot be solved for; no memory.
+    /// Returns an error if the world does not have the level; if the rectangle is empty, not inside the world, or of
+    /// more than [`MOST_CELLS`](thalweg_refine::MOST_CELLS); if level 0 cannot be solved; or if there is not enough
+    /// memory.
     pub fn window(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         self.check(level, rect)?;
         self.part(level, rect)
@@ -286,16 +296,16 @@ impl World {
         thalweg_refine::check_window(rect, self.frame().world(level))
     }
 
-    /// The cell of a level that holds a place, given in world metres eastward and southward.
+    /// Returns the cell of a level that contains a place, given in world metres eastward and southward.
     ///
     /// # Errors
-    /// A level that the world does not have, a place outside.
+    /// Returns an error if the world does not have the level, or the place is outside.
     pub fn cell_at(&self, level: u32, x: f64, y: f64) -> Result<Cell<i64>> {
         self.frame().check(level)?;
         let (world, width) = (self.frame().world(level), self.frame().width(level));
         let [Cell { row: top, col: left }, Cell { row: bottom, col: right }] =
             [world.start, world.end].map(|cell| cell.map(|x| x as f64 * width));
-        // Outside, or no number at all.
+        // The place is outside, or a coordinate is not a number.
         if !((left..=right).contains(&x) && (top..=bottom).contains(&y)) {
             let allowed = format!("{left} to {right} m eastward, {top} to {bottom} m southward");
             return Err(Error::value("place", format!("{x} m, {y} m"), allowed));
@@ -305,8 +315,9 @@ impl World {
         Ok(Cell { row: cell(y, 0), col: cell(x, 1) })
     }
 
-    /// The height of the ground in metres at a place, in world metres eastward and southward, on a level: bilinear between the centres of
-    /// the four cells around, so that it is continuous; within half a cell of the world's edge that of the cells beside.
+    /// Returns the elevation in metres at a place, in world metres eastward and southward, on a level. It is
+    /// interpolated bilinearly between the centres of the four surrounding cells, so it is continuous; within half a
+    /// cell of the world's edge it is that of the outermost cells.
     ///
     /// # Errors
     /// As [`World::cell_at`], [`World::tile_at`].
@@ -329,7 +340,8 @@ impl World {
         Ok(across(0) + v * (across(1) - across(0)))
     }
 
-    /// A few cells, out of the tiles that hold them, for more will be asked for beside them; without a cache just these.
+    /// Returns a few cells, cut from the tiles that contain them, because nearby cells are likely to be requested
+    /// next. Without enough cache only these cells are computed.
     fn near(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         if self.cache.most() < LocalWindow::BYTES * (self.tile * self.tile) as u64 {
             return self.part(level, rect);
@@ -344,7 +356,8 @@ impl World {
         Ok(window)
     }
 
-    /// The way of water from a place (world metres eastward and southward) down to where it ends, cell by cell of a level.
+    /// Returns the flow path from a place (world metres eastward and southward) down to where it ends, cell by cell
+    /// of a level.
     ///
     /// # Errors
     /// As [`World::cell_at`].

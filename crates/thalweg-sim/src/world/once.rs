@@ -1,4 +1,4 @@
-//! [`Once`]: what is made once, by whoever asks first, while others wait.
+//! [`Once`]: a value that is computed once by the first thread that needs it, while others wait.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -6,7 +6,7 @@ use rayon::ThreadPoolBuilder;
 
 use thalweg_core::{Error, Result};
 
-/// A value that is made when it is first asked for.
+/// A value that is computed when it is first needed.
 #[derive(Debug)]
 pub(super) struct Once<T> {
     value: OnceLock<T>,
@@ -20,23 +20,23 @@ impl<T> Default for Once<T> {
 }
 
 impl<T: Send + Sync> Once<T> {
-    /// The value, if it is made.
+    /// Returns the value, if it has been computed.
     pub fn get(&self) -> Option<&T> {
         self.value.get()
     }
 
-    /// The value; made now, if it is not. When that fails, the next who asks tries again.
+    /// Returns the value, and computes it first if necessary. If that fails, the next caller tries again.
     ///
-    /// It is made on threads of its own: one of the pool's that waits for a part of its work takes up other work meanwhile, which might
-    /// wait for this value, for ever.
+    /// It is computed on a separate thread pool: a pool thread that waits for a part of its own work takes up other
+    /// work meanwhile, and if that work waited for this value, the two would wait for each other for ever.
     ///
     /// # Errors
-    /// As `make`; when there is no memory for the threads.
+    /// As `make`; also if there is not enough memory for the threads.
     pub fn get_or_make(&self, make: impl FnOnce() -> Result<T> + Send) -> Result<&T> {
         if let Some(value) = self.value.get() {
             return Ok(value);
         }
-        // Who panicked while making it left nothing behind.
+        // A thread that panicked while computing the value left nothing behind.
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = self.value.get() {
             return Ok(value);
@@ -46,8 +46,8 @@ impl<T: Send + Sync> Once<T> {
     }
 }
 
-/// Does work on as many threads as the caller has, but on others. The caller blocks. WebAssembly without threads has one, which takes up
-/// nothing beside what it is at: work is done where it is asked for.
+/// Runs work on a new pool of as many threads as the caller's pool has, while the caller blocks. WebAssembly without
+/// threads has only one thread, which takes up no other work meanwhile: there the work runs on the calling thread.
 fn apart<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R> {
     if cfg!(all(target_family = "wasm", not(target_feature = "atomics"))) {
         return Ok(work());
@@ -73,7 +73,8 @@ mod tests {
 
     use super::*;
 
-    /// Every thread of the pool asks at once, while the one that makes it needs the pool's other threads.
+    /// Every thread of the pool requests the value at once, while the thread that computes it needs the pool's other
+    /// threads.
     #[test]
     fn it_is_made_once_and_nobody_waits_for_ever() {
         for threads in [1, 2, 3] {

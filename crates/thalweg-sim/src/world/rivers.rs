@@ -1,12 +1,15 @@
-//! Rivers as lines: the same river has the same number in every tile, and on every level on which it is one.
+//! Rivers as lines: a river has the same number in every tile, and on every level on which it is a river.
 //!
-//! A catchment is counted once, on the level on which its stream becomes a river, and carried from there on, bit for bit. So a river's
-//! cell on any level is traced back to the cell in which it was born: the coarse cell of its block, or of the cell before it, with just its
-//! catchment. Rivers are numbered there. From its head down to the confluence with a larger one, or to its mouth, a river is one; its
-//! number is that of its last cell. To find it the way goes down over some tens of cells of each level, and then, on level 0, to the end.
+//! A drainage area is counted once, on the level on which its stream becomes a river, and is carried to finer levels
+//! bit for bit. A river's cell on any level can therefore be traced back to the cell in which the river first
+//! appeared: the coarse cell of its block, or of the block of a cell upstream, that has exactly its drainage area.
+//! Rivers are numbered there. A river is one line from its head down to the confluence with a larger one, or to its
+//! mouth; its number is that of its last cell. To find it, the path is followed downstream over some tens of cells of
+//! each level, and then, on level 0, to the end.
 //!
-//! Where rain differs from place to place a river that was born on level 0 has the water of its catchment there, which is summed along
-//! the tree. A smaller one has the rain of the cell of level 0 that it was born in, but no more water than the river that it comes to.
+//! If rain differs from place to place, a river that first appeared on level 0 has the water of its catchment there,
+//! which is accumulated along the tree. For a smaller river, the rain of the level 0 cell in which it appeared
+//! counts, but it has no more water than the river that it joins.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -20,17 +23,19 @@ use thalweg_core::{Cell, CellRect, NoProgress, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 
-/// A river, as far as it lies in the rectangle that was asked for: one that leaves it and comes back is there twice.
+/// The part of a river inside the requested rectangle. A river that leaves the rectangle and returns appears as two
+/// lines.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RiverLine {
     /// Its number, below 2⁵³: the same in all tiles, and on all levels on which it is a river.
     pub id: u64,
-    /// The larger river that it joins at its last vertex; `None` where it goes on beyond the rectangle, reaches the sea or leaves the
-    /// world.
+    /// The number of the larger river that it joins at its last vertex; `None` if it continues beyond the rectangle,
+    /// reaches the sea or leaves the world.
     pub into: Option<u64>,
-    /// Cells' centres, downstream; at least two. The last is the one it drains to: the confluence, the sea, or the first cell beyond the
-    /// rectangle, where its neighbour's line begins.
+    /// The centres of its cells, downstream; at least two. The last vertex is in the cell to which the river drains:
+    /// the confluence, the sea, or the first cell beyond the rectangle, where the line of the neighbouring rectangle
+    /// begins.
     pub vertices: Vec<RiverVertex>,
 }
 
@@ -39,19 +44,20 @@ pub struct RiverLine {
 pub struct RiverVertex {
     /// Its position in the world.
     pub place: Point,
-    /// Elevation of its bed in metres, or of the surface of the lake that it runs through.
+    /// Elevation in metres of the river's bed, or of the surface of the lake through which it runs.
     pub height: f64,
-    /// Catchment in m²; of a last vertex in the sea the river's.
+    /// Drainage area in m²; for a last vertex in the sea, that of the river.
     pub area: f64,
-    /// Mean discharge in m³/s: the catchment, weighed by rain where level 0 has some, times the world's [runoff](World::runoff). It does
-    /// not fall downstream, but for a cell in a thousand: in lakes, where ways of several rivers share cells.
+    /// Mean discharge in m³/s: the drainage area, weighted by the rain if level 0 has any, times the world's
+    /// [runoff](World::runoff). It does not decrease downstream, except at one cell in a thousand: in lakes, where
+    /// the paths of several rivers share cells.
     pub discharge: f64,
 }
 
-/// Side of the squares of cells that are looked at at a time.
+/// Side of the squares of cells that are loaded at once.
 const SQUARE: i64 = 128;
 
-/// Most cells of a coarse cell's way to the next, from node to node.
+/// The most cells on the flow path from the node of one coarse cell to that of the next.
 const WAY: i64 = 4;
 
 /// A level and one of its cells.
@@ -60,12 +66,14 @@ type LevelCell = (u32, Cell<i64>);
 /// A river's number, and the rain on its catchment, as m² of land under full rain.
 type River = (u64, f64);
 
-/// A cell that drains into another, and its catchment in m².
+/// A cell that drains into another, and its drainage area in m².
 type Donor = (Cell<i64>, f32);
 
 impl World {
-    /// Rivers of a rectangle of a level with catchments of `least` m² and more, cut at its rim; not smaller ones than the level keeps the
-    /// courses of ([`World::least_river`]); none where land yields no water ([`World::with_runoff`]). They come in the order of their numbers, then of their first cells.
+    /// Returns the rivers of a rectangle of a level with drainage areas of at least `least` m², cut at its rim.
+    /// Rivers smaller than those whose courses the level keeps are not included ([`World::least_river`]), and there
+    /// are none if land has no runoff ([`World::with_runoff`]). They are sorted by their numbers, and then by their
+    /// first cells.
     ///
     /// # Errors
     /// As [`World::window`].
@@ -88,7 +96,7 @@ impl World {
         let is_land =
             |cell: Cell<i64>| at(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s));
         let area = |cell: Cell<i64>| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
-        // Rivers of the cells, those just outside among them.
+        // The rivers of the cells, including those just outside the rectangle.
         let mut of: BTreeMap<Cell<i64>, River> = BTreeMap::new();
         let beside = rect.grown(1, self.frame().world(level));
         for cell in beside.cells() {
@@ -99,7 +107,8 @@ impl World {
         let id = |cell: Cell<i64>| of.get(&cell).map(|(id, _)| *id);
         let next = |cell: Cell<i64>| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
         let is_inside = |cell: Cell<i64>| rect.contains_cell(cell);
-        // Of donors of one number, should there be two, the larger goes on, and the other ends there.
+        // If two donors of a cell have the same number, the larger continues into it, and the line of the other ends
+        // there.
         let mut before: BTreeMap<Cell<i64>, Cell<i64>> = BTreeMap::new();
         for (cell, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
             if let Some(to) = next(*cell).filter(|to| id(*to) == Some(*own)) {
@@ -109,7 +118,7 @@ impl World {
                 }
             }
         }
-        // At a cell, the water that has come through another.
+        // A vertex at a cell, with the water that has come through the cell `from`.
         let vertex = |cell: Cell<i64>, from: Cell<i64>| {
             let width = self.frame().width(level);
             let area = f64::from(area(from));
@@ -139,13 +148,13 @@ impl World {
         Ok(rivers)
     }
 
-    /// The smallest catchment of which a level keeps the stream's course, in m².
+    /// Returns the smallest drainage area in m² whose stream's course a level keeps.
     pub fn least_river(&self, level: u32) -> f64 {
         f64::from(self.rules.river) * self.frame().width(level).powi(2)
     }
 }
 
-/// Index of a world cell in a window.
+/// Returns the index of a world cell in a window.
 fn at(window: &LocalWindow, cell: Cell<i64>) -> Option<usize> {
     let [i, j] = [0, 1].map(|axis| cell[axis] - window.rect.start[axis]);
     let [rows, cols] = window.size().map(|n| n as i64);
@@ -156,22 +165,22 @@ fn next(cell: Cell<i64>, code: u8) -> Option<Cell<i64>> {
     Some(D8::from_code(code)?.neighbour_of(cell))
 }
 
-/// Looks at single cells of all levels.
+/// Reads single cells of all levels.
 struct Look<'a> {
     world: &'a World,
-    /// The window that was asked for, with what is beside it.
+    /// The window of the request, with the adjacent cells.
     asked: Arc<LocalWindow>,
     squares: BTreeMap<LevelCell, Arc<LocalWindow>>,
     /// Water of squares of level 0.
     rains: BTreeMap<Cell<i64>, Option<CoarseWater>>,
-    /// Numbers of the rivers of cells in which they were born.
+    /// Numbers of rivers by the cells in which they first appeared.
     stems: HashMap<LevelCell, u64>,
     /// Rain on the catchments of such cells.
     waters: HashMap<LevelCell, f64>,
 }
 
 impl Look<'_> {
-    /// A window that holds a cell with its neighbours.
+    /// Returns a window that contains a cell with its neighbours.
     fn square(&mut self, (level, cell): LevelCell) -> Result<Arc<LocalWindow>> {
         let near = CellRect::new(cell, [1, 1]).grown(1, self.world.frame().world(level));
         if self.asked.level == level && self.asked.rect.contains(&near) {
@@ -187,7 +196,7 @@ impl Look<'_> {
         Ok(window)
     }
 
-    /// A cell's catchment, and those that drain into it with theirs.
+    /// Returns a cell's drainage area, and the cells that drain into it with theirs.
     fn donors(&mut self, (level, cell): LevelCell) -> Result<(f32, Vec<Donor>)> {
         let window = self.square((level, cell))?;
         let area = |cell| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
@@ -203,7 +212,8 @@ impl Look<'_> {
         Ok((area(cell), donors))
     }
 
-    /// The cell in which a river's cell was born: it has its catchment, on the coarsest level on which that makes a river.
+    /// Returns the cell in which a river's cell first appeared: the one with its drainage area on the coarsest level
+    /// on which that makes a river.
     fn birth(&mut self, (mut level, mut cell): LevelCell, area: f32) -> Result<LevelCell> {
         while let Some(before) = level.checked_sub(1).filter(|l| area >= self.world.least_river(*l) as f32) {
             let Some(block) = self.block_of((level, cell), area)? else { break };
@@ -212,8 +222,8 @@ impl Look<'_> {
         Ok((level, cell))
     }
 
-    /// The coarse cell whose way a river's cell lies on: that of its block; at a way's last cells, which lie in the next block, that
-    /// of the cells before.
+    /// Returns the coarse cell to whose flow path a river's cell belongs: that of its block, or, for the last cells
+    /// of a path, which are in the next block, that of the cells upstream.
     fn block_of(&mut self, (level, mut cell): LevelCell, area: f32) -> Result<Option<Cell<i64>>> {
         for _ in 0..WAY {
             let block = cell.map(|x| x.div_euclid(2));
@@ -228,7 +238,7 @@ impl Look<'_> {
         Ok(None)
     }
 
-    /// The land that a cell drains to; `None` where the way ends.
+    /// Returns the land cell to which a cell drains; `None` where the path ends.
     fn below(&mut self, here: LevelCell) -> Result<Option<Cell<i64>>> {
         let window = self.square(here)?;
         let to = at(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
@@ -238,8 +248,8 @@ impl Look<'_> {
         }))
     }
 
-    /// The share of the rain that falls on the cell of level 0 that a cell lies in, and the rain on the catchment of that one; `None` where
-    /// it rains alike.
+    /// Returns the share of the rain on the level 0 cell that contains a cell, and the rain on the catchment of that
+    /// cell; `None` if the rain is uniform.
     fn rain(&mut self, (level, cell): LevelCell) -> Result<Option<[f32; 2]>> {
         let cell = cell.map(|x| x >> level);
         let square = cell.map(|x| x.div_euclid(SQUARE));
@@ -253,8 +263,8 @@ impl Look<'_> {
         Ok(water.as_ref().map(|water| [water.rain[(place[0], place[1])], water.gathered[(place[0], place[1])]]))
     }
 
-    /// The rain on the catchment of a cell in which a river was born, as m² of land under full rain: that of level 0, or of a smaller one
-    /// its own, but no more than where it comes to.
+    /// Returns the rain on the catchment of a cell in which a river first appeared, as m² of land under full rain:
+    /// that of level 0, or for a smaller river its own, but no more than that of the river which it joins.
     fn gathered(&mut self, mut here: LevelCell, mut area: f32) -> Result<f64> {
         let mut passed = Vec::new();
         let mut gathered = loop {
@@ -267,7 +277,7 @@ impl Look<'_> {
                 None => break f64::from(area),
             };
             passed.push((here, own));
-            // Should the way ever come back, it ends here.
+            // If the path ever returned to this cell, it would end here.
             self.waters.insert(here, own);
             let Some(to) = self.below(here)? else { break f64::INFINITY };
             area = self.donors((here.0, to))?.0;
@@ -280,13 +290,13 @@ impl Look<'_> {
         Ok(gathered)
     }
 
-    /// The river of a cell.
+    /// Returns the river of a cell.
     fn river(&mut self, level: u32, cell: Cell<i64>, area: f32) -> Result<River> {
         let born = self.birth((level, cell), area)?;
         Ok((self.id(born)?, self.gathered(born, area)?))
     }
 
-    /// The number of the river that was born in a cell.
+    /// Returns the number of the river that first appeared in a cell.
     fn id(&mut self, mut here: LevelCell) -> Result<u64> {
         let mut passed = Vec::new();
         let id = loop {
@@ -294,7 +304,7 @@ impl Look<'_> {
                 break *id;
             }
             passed.push(here);
-            // The last cell, if the river ends in it.
+            // The number of the last cell, if the river ends in it.
             let last = Key::new(0, "number of a river").and(here.0.into()).cell(here.1).bits() >> 11;
             let Some(to) = self.below(here)? else { break last };
             let (area, donors) = self.donors((here.0, to))?;

@@ -1,9 +1,10 @@
-//! How tiles are made: out of blocks of the level before, which are kept, or of windows no larger than needed, which are not.
+//! Computes tiles: from blocks of the level before, which are cached, or from windows that are no larger than needed,
+//! which are not.
 //!
-//! A block is a square of a level's cells with a halo. The halo is so wide that each block is made of one of the level before, and each
-//! tile that lies in a block's square of one of the level before, too. So a tile of level L that nobody knows costs L − 1 blocks, and its
-//! neighbour none or one. Where the cache has no room for them, and for windows wider than a block, each level's window is as
-//! large as the next one needs.
+//! A block is a square of a level's cells with a halo. The halo is so wide that each block can be computed from one
+//! block of the level before, and so can each tile that is inside a block's square. A tile of level L with nothing in
+//! the cache therefore costs L − 1 blocks, and its neighbour none or one. If the cache has no room for blocks, and
+//! for windows wider than a block, each level's window is as large as the next one needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,23 +15,24 @@ use super::World;
 use thalweg_core::{Cell, CellRect, NoProgress, Result};
 use thalweg_refine::{Frame, LocalWindow, Rules, needed_window, refine_in_pieces};
 
-/// Cells of a block's side, without its halo.
+/// Cells along a block's side, without its halo.
 pub(super) const BLOCK: i64 = 512;
 
-/// Cells of a block's halo: what a block of the next level needs of this one beyond its square.
+/// Returns the width of a block's halo in cells: what a block of the next level needs of this level beyond its
+/// square.
 pub(super) fn halo(frame: &Frame, rules: &Rules) -> i64 {
-    // Far from all rims.
+    // A window far from all edges of the world.
     let far = Frame { first: Cell::new(0, 0), cells: [1 << 20; 2], ..frame.clone() };
     let start = 1 << 20;
     let reach = start / 2 - needed_window(&far, rules, 1, CellRect::new([start; 2], [2, 2])).start[0];
-    // Its own halo, halved, lies between: h ≥ h / 2 + reach, and a cell of rounding.
+    // Half of the next level's own halo is included: h ≥ h / 2 + reach, and one cell for rounding.
     2 * reach + 2
 }
 
 type Blocks = BTreeMap<Cell<i64>, Arc<LocalWindow>>;
 
 impl World {
-    /// A rectangle of a level: the cells of one that is kept, or made anew.
+    /// Returns a rectangle of a level, cut from a cached window or computed.
     pub(super) fn part(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         match self.kept(level, rect) {
             Some(window) => window.part(rect),
@@ -38,19 +40,19 @@ impl World {
         }
     }
 
-    /// A rectangle that is made anew, on so many threads.
+    /// Computes a rectangle on this number of threads.
     fn make(&self, level: u32, rect: CellRect<i64>, threads: usize) -> Result<LocalWindow> {
         let Some(before) = level.checked_sub(1) else { return self.coarse.window(rect, &mut NoProgress) };
         let source = self.source(before, needed_window(self.frame(), &self.rules, level, rect))?;
         refine_in_pieces(self.frame(), &self.rules, self.key, &source, rect, threads)
     }
 
-    /// A window that holds a small rectangle of a level: one that is kept, or just that.
+    /// Returns a window that contains a small rectangle of a level: a cached one, or just the rectangle.
     pub(super) fn square(&self, level: u32, rect: CellRect<i64>) -> Result<Arc<LocalWindow>> {
         self.kept(level, rect).map_or_else(|| self.make(level, rect, 1).map(Arc::new), Ok)
     }
 
-    /// A window that holds a rectangle of a level, to make the next level of.
+    /// Returns a window that contains a rectangle of a level, from which the next level can be computed.
     fn source(&self, level: u32, rect: CellRect<i64>) -> Result<Arc<LocalWindow>> {
         if let Some(window) = self.kept(level, rect) {
             return Ok(window);
@@ -63,12 +65,12 @@ impl World {
         self.make(level, rect, rayon::current_num_threads()).map(Arc::new)
     }
 
-    /// Tiles of a level, side by side, each cut from what is kept or made anew and kept.
+    /// Returns tiles of a level, in parallel: each is cut from a cached window, or computed and then cached.
     pub(super) fn tiles_of(&self, level: u32, rects: &[CellRect<i64>]) -> Result<Vec<Arc<LocalWindow>>> {
         let found: Vec<_> = rects.iter().map(|rect| self.kept(level, *rect)).collect();
         let missing: Vec<CellRect<i64>> =
             rects.iter().zip(&found).filter(|(_, kept)| kept.is_none()).map(|(r, _)| *r).collect();
-        // Blocks stay at hand while their tiles are made, however small the cache is.
+        // Keep the blocks while their tiles are computed, however small the cache is.
         let mut blocks = Blocks::new();
         if let Some(before) = level.checked_sub(1).filter(|before| *before > 0) {
             let need =
@@ -100,7 +102,7 @@ impl World {
         }
     }
 
-    /// A kept window that holds a rectangle of a level: its tile, or its block.
+    /// Returns a cached window that contains a rectangle of a level: its tile, or its block.
     fn kept(&self, level: u32, rect: CellRect<i64>) -> Option<Arc<LocalWindow>> {
         let of =
             |whole: CellRect<i64>| whole.contains(&rect).then(|| self.cache.get(self.identity, level, whole)).flatten();
@@ -110,8 +112,8 @@ impl World {
         })
     }
 
-    /// The block that holds a rectangle of a level, with its halo; `None` where there is none, on level 0, and where the cache has no
-    /// room for a block of each level.
+    /// Returns the block that contains a rectangle of a level, with its halo; `None` if there is none, on level 0,
+    /// and if the cache has no room for a block of each level.
     fn block_of(&self, level: u32, rect: CellRect<i64>) -> Option<Cell<i64>> {
         let side = BLOCK + 2 * self.halo;
         let room = u64::from(level) * LocalWindow::BYTES * (side * side) as u64;
@@ -119,13 +121,14 @@ impl World {
         (level > 0 && room <= self.cache.most() && self.block_rect(level, block).contains(&rect)).then_some(block)
     }
 
-    /// A block's cells, those of its halo among them.
+    /// Returns a block's cells, including those of its halo.
     fn block_rect(&self, level: u32, block: Cell<i64>) -> CellRect<i64> {
         let core = CellRect::new(block.map(|x| x.saturating_mul(BLOCK)), [BLOCK as usize; 2]);
         core.grown(self.halo, self.frame().world(level))
     }
 
-    /// Blocks of a level, 1 or finer: those before them first, then all that are missing side by side.
+    /// Returns blocks of a level, 1 or finer: computes those of the level before first, and then all missing ones in
+    /// parallel.
     fn blocks(&self, level: u32, wanted: &BTreeSet<Cell<i64>>) -> Result<Blocks> {
         let mut found = Blocks::new();
         let mut missing = Vec::new();

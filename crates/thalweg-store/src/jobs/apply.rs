@@ -1,4 +1,4 @@
-//! [`ApplyJob`]: a model of finite reach over an elevation model, from a file of any size into a store.
+//! [`ApplyJob`]: applies a model of finite reach to an elevation file of any size, into a store.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,34 +26,37 @@ use crate::StoreSpec;
 use crate::products::ProductWriter;
 use crate::source::{ElevationFile, print_of, unchanged};
 
-/// A model over an elevation model: the bits of [`Run::over_file`](thalweg_sim::run::Run::over_file).
+/// A model applied to an elevation model. Its result is bit-identical to that of
+/// [`Run::over_file`](thalweg_sim::run::Run::over_file).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyJob {
     /// A recipe of one stage, as TOML: the model, its parameters, layers from files, the seed, edges and sea level.
     pub recipe: String,
-    /// The elevation model.
+    /// The path of the elevation model.
     pub source: PathBuf,
-    /// A hash of its length and of when it was changed last: one that was changed since is refused.
+    /// The fingerprint of the source, from its length and modification time: a source that has changed since is
+    /// refused.
     pub source_print: u64,
-    /// What the file does not say.
+    /// Options for properties that the file does not state.
     pub load: LoadOptions,
-    /// The same of the layers' files.
+    /// The fingerprints of the layers' files, by name of the layer.
     pub layer_prints: BTreeMap<String, u64>,
-    /// Steps that a stage takes at once; so many as cost least, if it is not said. Nothing depends on it but time and
-    /// memory.
+    /// The number of steps that a stage takes at once; by default the number with the lowest estimated cost. It
+    /// affects only time and memory.
     pub steps_at_once: Option<u32>,
-    /// The layers that the model leaves, beside the ground.
+    /// The layers that the model leaves in the store, in addition to the ground.
     pub leaves: Vec<String>,
 }
 
 impl ApplyJob {
-    /// The job of a recipe of one stage on a file.
+    /// Makes the job of a one-stage recipe applied to a file.
     ///
     /// # Errors
-    /// A file that is not there or cannot be read; a recipe of other than one stage, or with more than a model, its
-    /// parameters, files of layers, a seed, edges and a sea; a model that reaches over the whole map, looped edges,
-    /// parameters that contradict the map; layers that the model needs and does not get.
+    /// Returns an error if a file does not exist or cannot be read; if the recipe does not have exactly one stage, or
+    /// has more than a model, its parameters, layers from files, a seed, edges and a sea level; if the model reaches
+    /// over the whole map, the edges are looped or parameters contradict the map; or if a layer that the model needs
+    /// is not given.
     pub fn of(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
         let recipe = recipe.absolute()?;
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
@@ -88,7 +91,7 @@ impl ApplyJob {
         std::iter::once((self.source.clone(), self.source_print)).chain(layers).collect()
     }
 
-    /// The model at work on the file's cells.
+    /// Sets up the model on the file's cells.
     fn modelled(&self, file: &ElevationFile) -> Result<Modelled> {
         let recipe = self.recipe()?;
         let mut grid = Grid { edges: recipe.edges, ..file.grid().clone() };
@@ -141,18 +144,19 @@ impl ApplyJob {
         };
         spec.attributes.insert("model".into(), modelled.model.about().name.into());
         let (side, tiles) = (spec.side, spec.tile_grid()?);
-        // Files stay open to the end; layers are read with a margin, and so not as they lie.
+        // Files stay open until the end. Layers are read with a halo, so their windows are not aligned with the
+        // chunks of the files; `side + 1` stands for such a window.
         let [own, each] = file.memory([side, side]);
         let held_bytes =
             modelled.given.iter().map(|given| given.memory([side + 1, side + 1])[0]).fold(own, u64::saturating_add);
         let elevations = modelled.given.iter().filter_map(GivenLayer::elevation);
         let files: Vec<_> = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
-        // The first pass reads the files of elevations alone, tile by tile.
+        // The first pass reads only the elevation files, tile by tile.
         let looked_at: u64 = files.iter().map(|file| file.memory([side, side])[0]).sum();
         let mut passes: Vec<Box<dyn TilePass>> =
             vec![Box::new(Look { files, tiles }), Box::new(Ground { file, tiles, ground: modelled.ground(), each })];
         let at_once = self.steps_at_once.unwrap_or_else(|| modelled.at_once(side)).max(1);
-        // Where a model takes no step, its one stage is the ground as it is.
+        // For a model that takes no step, a single stage passes the ground through unchanged.
         let count = modelled.steps.div_ceil(at_once).max(1);
         for number in 0..count {
             let steps = number * at_once..(number + 1).saturating_mul(at_once).min(modelled.steps);
@@ -171,7 +175,7 @@ impl ApplyJob {
     }
 }
 
-/// The files of a recipe's layers; refused is what a model by itself has not.
+/// Returns the layers' files of a recipe, and refuses everything that a run by tiles does not support.
 fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for stage in &recipe.stages {
@@ -203,16 +207,16 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// The second pass: samples as heights, and the lowest of them, at which cells without data stand.
+/// The second pass: converts samples to heights, and finds the lowest height, which cells without data get.
 struct Ground {
     file: Arc<ElevationFile>,
     tiles: TileGrid,
     ground: PassedLayer,
-    /// Bytes that reading a tile takes.
+    /// The memory that reading a tile takes, in bytes.
     each: u64,
 }
 
-/// What a tile of [`Ground`] says.
+/// The summary of a tile of [`Ground`].
 #[derive(Serialize, Deserialize)]
 struct Found {
     void: u64,
@@ -278,7 +282,7 @@ impl TilePass for Ground {
     }
 }
 
-/// Some steps of the model.
+/// A pass that takes some steps of the model.
 struct Steps {
     modelled: Arc<Modelled>,
     tiles: TileGrid,
@@ -286,7 +290,7 @@ struct Steps {
     steps: Range<u32>,
     halo: usize,
     is_first: bool,
-    /// Of the last stage the layers that stay.
+    /// For the last stage, the names of the layers that stay in the store; `None` for the others.
     ends: Option<Vec<String>>,
 }
 
@@ -344,7 +348,7 @@ impl TilePass for Steps {
     }
 
     fn solve_bytes(&self) -> u64 {
-        // A summary at a time, with the things that it holds; and an answer for each tile.
+        // One summary at a time, with the tables that it contains; and an answer for each tile.
         self.modelled.bytes(self.tiles.tile_size(), 0) + 2 * MESSAGE * self.tiles.count() as u64
     }
 
@@ -355,7 +359,7 @@ impl TilePass for Steps {
         }
         let (before, after) = (known.before, known.known.solid);
         let cubic = |units: i128| units as f64 / UNITS * self.modelled.grid.cell_area();
-        // Whole numbers that 64 bits may not hold.
+        // As text, because 64 bits may not suffice for these integers.
         let words = |units: i128| units.to_string();
         let ledger = json!({
             "unit": "1/65536 m over a cell",

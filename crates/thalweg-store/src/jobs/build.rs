@@ -1,4 +1,4 @@
-//! [`BuildJob`]: a recipe's world on a level of any size, into a store.
+//! [`BuildJob`]: builds a recipe's world on a level of any size, into a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::kept::Kept;
 use crate::products::ProductWriter;
 use crate::{StoreSpec, StoredLayer, beside};
 
-/// A recipe's world with all cells that it asks for: solved whole up to its last global level, refined tile by tile
-/// beyond.
+/// A recipe's world with all the cells that the recipe specifies: solved as a whole up to its last global level, and
+/// refined tile by tile beyond that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BuildJob {
@@ -27,8 +27,8 @@ pub struct BuildJob {
     pub recipe: String,
     /// The level that is built.
     pub level: u32,
-    /// The cells of the level that are built; the whole level where there are none. A job's file holds their first row
-    /// and column in the world and their numbers of rows and columns.
+    /// The cells of the level that are built; `None` for the whole level. A job's file contains their first row and
+    /// column in the world and their numbers of rows and columns.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -39,10 +39,11 @@ pub struct BuildJob {
 }
 
 impl BuildJob {
-    /// The job for a recipe; levels that it would solve whole beyond its first local one are refined.
+    /// Makes the job for a recipe. Levels beyond the first local one that the recipe would solve as a whole are
+    /// refined instead.
     ///
     /// # Errors
-    /// A recipe that has no local levels, and why.
+    /// Returns an error that gives the reason if the recipe has no local levels.
     pub fn of(recipe: &Recipe) -> Result<Self> {
         let mut recipe = recipe.absolute()?;
         if recipe.levels().beyond == Beyond::Global {
@@ -52,13 +53,13 @@ impl BuildJob {
         Ok(Self { recipe: recipe.to_toml(), level, part: None })
     }
 
-    /// The job for a rectangle of any level: its west, north, east and south sides in world metres eastward and
-    /// southward, or the whole level where none is given. Cells that it touches belong to it. Level 0 is the recipe's
-    /// global one; without a level the recipe's last is built.
+    /// Makes the job for a rectangle of any level, given by its west, north, east and south sides in world metres
+    /// eastward and southward, or for the whole level if none is given. All cells that the rectangle touches are
+    /// included. Level 0 is the recipe's global one; the default is the recipe's last level.
     ///
     /// # Errors
-    /// As [`BuildJob::of`]; a level that the world does not have, a rectangle that is none or does not lie in the
-    /// world; no rectangle for a world that has no end in sight.
+    /// As [`BuildJob::of`]; also if the world does not have the level, if the rectangle is empty or not inside the
+    /// world, or if no rectangle is given for an unbounded world.
     pub fn part(recipe: &Recipe, level: Option<u32>, within: Option<[f64; 4]>) -> Result<Self> {
         let job = Self::of(recipe)?;
         let world = World::open(&job.recipe()?)?;
@@ -99,7 +100,7 @@ impl BuildJob {
         Recipe::parse(&self.recipe)
     }
 
-    /// The world, whose level 0 is kept in a file once it is solved.
+    /// Opens the world, with level 0 stored in the file `kept` once it is solved.
     fn world(&self, kept: PathBuf) -> Result<World> {
         let recipe = self.recipe()?;
         let global = recipe.global()?;
@@ -122,7 +123,7 @@ impl BuildJob {
             StoredLayer { unit: CATCHMENT.unit.to_string(), ..StoredLayer::new(CATCHMENT.name, SampleType::F32, 0.0) };
         let layers = vec![spec_of(TileLayer::Height), spec_of(TileLayer::Direction), area, spec_of(TileLayer::Lake)];
         let mut spec = StoreSpec::new(rect.size(), side, cell, "", layers);
-        // A part lies where it does in the world, whose metres count southward.
+        // A part keeps its position in the world; world metres count southward, whereas northing counts northward.
         let placed = recipe.place().map(|place| place.georeference(cell));
         let whole = || Georeference { transform: Some([0.0, cell, 0.0, 0.0, 0.0, -cell]), ..Georeference::default() };
         let Cell { row, col } = self.part.map_or(Cell::new(0, 0), |rect| rect.start);
@@ -136,18 +137,18 @@ impl BuildJob {
     }
 }
 
-/// Writes a part as its first cell and its size.
+/// Serializes a part as its first cell and its size.
 fn write_part<S: Serializer>(part: &Option<CellRect<i64>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     part.map(|rect| (rect.start, rect.size())).serialize(serializer)
 }
 
-/// Reads what [`write_part`] writes.
+/// Deserializes the form that [`write_part`] writes.
 fn read_part<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<CellRect<i64>>, D::Error> {
     let part = Option::<(Cell<i64>, Size)>::deserialize(deserializer)?;
     Ok(part.map(|(start, size)| CellRect::new(start, size)))
 }
 
-/// Tiles of the level, each out of what it needs of the levels before.
+/// The pass that computes the tiles of a level, each from the cells that it needs of the coarser levels.
 struct Refined {
     world: World,
     level: u32,
@@ -166,8 +167,8 @@ impl TilePass for Refined {
     }
 
     fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
-        // The tile and the levels before it, each a quarter of the next; and one piece that is worked on with its
-        // margins.
+        // 40 bytes per cell for the tile and the coarser levels, each a quarter of the next finer one; and one piece
+        // of 1400 × 1400 cells that is being computed with its margins.
         let side = tiles.tile_size() as u64;
         40 * side * side + 100 * 1400 * 1400
     }
@@ -178,9 +179,9 @@ impl TilePass for Refined {
         let LocalWindow { ground, receivers, area, lakes, .. } =
             self.world.window(self.level, CellRect::new(start, window.size()))?;
         let heights = ground.as_slice().iter().map(|height| height.0).collect();
-        // ESRI's codes: 0 where water leaves.
+        // Flow directions in ESRI's encoding: 0 where water leaves the map.
         let codes = receivers.as_slice().iter().map(|code| D8::from_code(*code).map_or(0, D8::to_esri)).collect();
-        // Where land yields no water hollows are dry.
+        // Without runoff, depressions are dry, so there are no lakes.
         let lakes = lakes
             .filter(|_| self.world.runoff() > 0.0)
             .map_or_else(|| vec![0; area.len()], |lakes| lakes.id.into_vec());

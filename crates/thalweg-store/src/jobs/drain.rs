@@ -1,4 +1,4 @@
-//! [`DrainJob`]: the drainage of an elevation model, from a file of any size into a store.
+//! [`DrainJob`]: computes the drainage of an elevation file of any size, into a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,38 +23,40 @@ use crate::source::{ElevationFile, print_of, unchanged};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrainJob {
-    /// The file.
+    /// The path of the elevation model.
     pub source: PathBuf,
-    /// A hash of its length and of when it was changed last: one that was changed since is refused.
+    /// The fingerprint of the source, from its length and modification time: a source that has changed since is
+    /// refused.
     pub source_print: u64,
-    /// What the file does not say.
+    /// Options for properties that the file does not state.
     pub load: LoadOptions,
-    /// What happens at its sides.
+    /// The boundary condition of each side of the map.
     pub edges: Edges,
-    /// Below it there is sea, in metres.
+    /// The sea level in metres; `None` without a sea.
     pub sea_level: Option<f64>,
-    /// Catchment in m² from which on there is a stream; `None` as [`SurveyOptions::threshold`].
+    /// The drainage area in m² from which on a cell belongs to a stream; `None` for the default of
+    /// [`SurveyOptions::threshold`].
     pub threshold: Option<f64>,
-    /// Cells (row, column) where water leaves.
+    /// The cells (row, column) at which water leaves the map.
     pub outlets: Vec<Cell>,
-    /// Whether the table of depressions is written.
+    /// True if the table of depressions is written.
     #[serde(default, skip_serializing_if = "is_not")]
     pub depressions: bool,
-    /// Whether the outlines of lakes are left out.
+    /// True if the outlines of lakes are left out.
     #[serde(default, skip_serializing_if = "is_not")]
     pub no_outlines: bool,
 }
 
-/// What is not asked for is not written, so that a plan stays what it was before it could be asked for.
+/// Options that are off are not serialized, so that the hash of a plan is the same as before the option existed.
 fn is_not(asked: &bool) -> bool {
     !*asked
 }
 
 impl DrainJob {
-    /// The job on a file, with open sides and no sea.
+    /// Makes the job for a file, with open sides and no sea.
     ///
     /// # Errors
-    /// A file that is not there.
+    /// Returns an error if the file does not exist.
     pub fn of(source: &Path, load: LoadOptions) -> Result<Self> {
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
         let source_print = print_of(&source)?;
@@ -64,7 +66,7 @@ impl DrainJob {
     /// Adds outlets in the cells of points that are given in the file's map coordinates.
     ///
     /// # Errors
-    /// A file that cannot be read, a point outside.
+    /// Returns an error if the file cannot be read or a point is outside it.
     pub fn let_out_at(&mut self, points: &[MapPoint]) -> Result<()> {
         let grid = self.file()?.grid().clone();
         for point in points {
@@ -84,7 +86,8 @@ impl DrainJob {
         Ok(self.file()?.warnings().to_vec())
     }
 
-    /// Of the table of lakes, their outlines and the tree of depressions, so many lakes as rough hills have.
+    /// Estimates the disk space of the table of lakes, their outlines and the depression tree in bytes, with as many
+    /// lakes as rough hills have.
     pub(super) fn beside_bytes(&self, size: [usize; 2]) -> u64 {
         let cells = size.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul);
         let outlines = if self.no_outlines { 0 } else { OUTLINE };
@@ -114,20 +117,20 @@ impl DrainJob {
     }
 }
 
-/// Cells to a lake of rough hills, those of `tests/interop/test_workers.py`: the most lakes of all land that was tried
-/// but noise.
+/// The number of cells per lake on rough hills, those of `tests/interop/test_workers.py`: they had the most lakes of
+/// all terrains that were tried, apart from noise.
 const CELLS_A_LAKE: u64 = 23;
 
-/// Bytes that a lake takes there in the table, as an outline, and with the depressions under it.
+/// The size in bytes of one lake of that terrain: in the table, as an outline, and with its depressions in the tree.
 const LAKE: u64 = 52;
 const OUTLINE: u64 = 471;
 const TREE: u64 = 250;
 
-/// The second pass: samples as heights.
+/// The second pass: converts samples to heights.
 struct Heights {
     file: Arc<ElevationFile>,
     tiles: TileGrid,
-    /// Bytes that reading a tile takes.
+    /// The memory that reading a tile takes, in bytes.
     each: u64,
 }
 

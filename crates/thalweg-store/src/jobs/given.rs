@@ -1,4 +1,4 @@
-//! [`GivenLayer`]: a layer of a file's that a model is given, read by windows.
+//! [`GivenLayer`]: a layer from a file that is an input of a model, read by windows.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use thalweg_tiled::layer::NO_HEIGHT;
 use crate::WindowedMap;
 use crate::source::{ElevationFile, open_raster, piece_of};
 
-/// A layer of a file's: one of heights as an elevation model, any other as samples.
+/// A layer from a file: the layer of elevations is read as an elevation model, any other as samples.
 pub struct GivenLayer {
     pub spec: LayerSpec,
     path: PathBuf,
@@ -25,7 +25,7 @@ enum Source {
 }
 
 impl GivenLayer {
-    /// Opens it for a map of so many cells.
+    /// Opens the layer for a map of this size.
     pub fn open(spec: LayerSpec, path: &Path, size: Size) -> Result<Self> {
         let from = if spec == ELEVATION {
             Source::Heights(Arc::new(ElevationFile::open(path, &LoadOptions::default())?))
@@ -50,7 +50,7 @@ impl GivenLayer {
         Ok(Self { spec, path: path.to_path_buf(), from })
     }
 
-    /// The elevation model, if it is one.
+    /// Returns the elevation model, if the layer is one.
     pub fn elevation(&self) -> Option<Arc<ElevationFile>> {
         match &self.from {
             Source::Heights(file) => Some(Arc::clone(file)),
@@ -58,7 +58,8 @@ impl GivenLayer {
         }
     }
 
-    /// Bytes that it holds, and that it takes beside the result while a window of so many rows and columns is read.
+    /// The memory in bytes that the layer holds as long as it is open, and that it takes in addition to the result
+    /// while a window of this size (rows, columns) is read.
     pub fn memory(&self, window: Size) -> [u64; 2] {
         match &self.from {
             Source::Samples(raster) => raster.memory(window),
@@ -66,7 +67,7 @@ impl GivenLayer {
         }
     }
 
-    /// The cells of a window; `reading` is that of an elevation model.
+    /// Reads the cells of a window; `reading` is required for an elevation model.
     pub fn read(&self, window: CellRect, reading: Option<&HeightReading>) -> Result<Cells> {
         let file = match &self.from {
             Source::Samples(raster) => {

@@ -1,4 +1,5 @@
-//! The first pass over elevation models: what stands for no data is known only when all samples were looked at.
+//! The first pass over elevation files: which values stand for no data is known only when all samples have been
+//! examined.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use thalweg_tiled::{Product, Summaries, TileInput, TileOutput, TilePass};
 use super::{MESSAGE, read, words};
 use crate::source::ElevationFile;
 
-/// Looks at files of one size. Its answer is how the samples of each become heights; what it finds is told of the
-/// first.
+/// Examines files of the same size. Its answer says how the samples of each become heights; of its findings, the cell
+/// count and the overridden units are those of the first file, and the warnings those of all files.
 pub struct Look {
     pub files: Vec<Arc<ElevationFile>>,
     pub tiles: TileGrid,

@@ -1,4 +1,4 @@
-//! [`Job`]s: what can be done tile by tile, and the passes that it is done in.
+//! [`Job`]s: the kinds of work that can be done tile by tile, and the passes that they consist of.
 
 mod apply;
 mod build;
@@ -22,31 +22,31 @@ use thalweg_tiled::{TileLayer, TilePass};
 use crate::products::ProductWriter;
 use crate::{StoreSpec, StoredLayer, is_store};
 
-/// Bytes of a short answer, and of what holds it.
+/// The memory of a short answer and its container, in bytes.
 const MESSAGE: u64 = 512;
 
-/// What is to be done.
+/// A kind of work with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Job {
-    /// The drainage of an elevation model.
+    /// Computes the drainage of an elevation model.
     Drain(DrainJob),
-    /// A level of a recipe's world.
+    /// Builds a level of a recipe's world.
     Build(BuildJob),
-    /// A model over an elevation model.
+    /// Applies a model to an elevation model.
     Apply(ApplyJob),
 }
 
-/// A job made ready to be run.
+/// A job that is ready to run.
 pub(crate) struct JobSetup {
     /// The writer of the files next to the store.
     pub products: ProductWriter,
-    /// The store that the layers go to.
+    /// The specification of the store to which the layers are written.
     pub spec: StoreSpec,
-    /// The passes in their order. The plan calls them stages.
+    /// The passes in order. The plan calls them stages.
     pub passes: Vec<Box<dyn TilePass>>,
-    /// Bytes of memory that open files take all the time.
+    /// The memory in bytes that open files hold throughout each pass.
     pub held_bytes: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Job {
         }
     }
 
-    /// Bytes that tables and outlines beside the store take on rough hills of so many cells.
+    /// The estimated disk space of tables and outlines next to the store in bytes, for rough hills of this size.
     pub(crate) fn beside_bytes(&self, size: [usize; 2]) -> u64 {
         match self {
             Self::Drain(job) => job.beside_bytes(size),
@@ -78,7 +78,7 @@ impl Job {
         }
     }
 
-    /// The files and stores that it reads, and what each is known by.
+    /// The files and stores that the job reads, with their fingerprints.
     pub(crate) fn sources(&self) -> Vec<(PathBuf, u64)> {
         match self {
             Self::Drain(job) => vec![(job.source.clone(), job.source_print)],
@@ -87,10 +87,10 @@ impl Job {
         }
     }
 
-    /// Refuses a store that is read too, or that lies in what is read.
+    /// Refuses an output store that is also an input, or that is inside one.
     ///
     /// # Errors
-    /// When it is, or does.
+    /// Returns an error that names the input.
     pub(crate) fn check_apart(&self, store: &Path) -> Result<()> {
         let reads: Vec<PathBuf> = self.sources().into_iter().map(|(path, _)| path).collect();
         for (read, folder) in reads.iter().flat_map(|read| store.ancestors().skip(1).map(move |folder| (read, folder)))
@@ -99,16 +99,16 @@ impl Job {
                 return Err(Error::file(store, format!("lies in {}, which is read; name another output", shown(read))));
             }
         }
-        // A layer is read of the store that it lies in.
+        // An input that is a layer of a store counts as the whole store.
         let whole =
             reads.iter().filter_map(|read| read.parent()).filter(|folder| is_store(folder)).map(Path::to_path_buf);
         apart(&reads.iter().cloned().chain(whole).collect::<Vec<_>>(), &[store.to_path_buf()])
     }
 
-    /// What is to be said before it begins.
+    /// Returns the warnings to show before the work begins.
     ///
     /// # Errors
-    /// A source that cannot be read.
+    /// Returns an error if a source cannot be read.
     pub fn warnings(&self) -> Result<Vec<String>> {
         match self {
             Self::Drain(job) => job.warnings(),
@@ -118,7 +118,7 @@ impl Job {
     }
 }
 
-/// How a layer of the drainage stands in a store.
+/// The description of a drainage layer in a store.
 fn spec_of(layer: TileLayer) -> StoredLayer {
     StoredLayer {
         scale: layer.scale(),
@@ -129,7 +129,7 @@ fn spec_of(layer: TileLayer) -> StoredLayer {
     }
 }
 
-/// A small message as JSON.
+/// Serializes a small message as JSON.
 fn words(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|error| Error::value("a message", error.to_string(), "what JSON can say"))
 }

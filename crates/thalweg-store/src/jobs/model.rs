@@ -1,4 +1,4 @@
-//! [`Modelled`]: a model at work on parts of a map, and what goes from one of its stages to the next.
+//! [`Modelled`]: a model that runs on parts of a map, and the data that one of its stages passes to the next.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,44 +18,45 @@ use super::given::GivenLayer;
 use super::{read, words};
 use crate::StoredLayer;
 
-/// A model on the cells of a map.
+/// A model together with the map on which it runs.
 pub struct Modelled {
     pub model: Box<dyn Model>,
-    /// The whole map.
+    /// The grid of the whole map.
     pub grid: Grid,
     pub key: Key,
     pub steps: u32,
-    /// How far a step reaches, in cells.
+    /// The distance that one step's effects reach, in cells.
     pub reach: usize,
-    /// The layers that it is given.
+    /// The layers that the model is given as input.
     pub given: Vec<GivenLayer>,
 }
 
-/// What every tile of a stage is to know of the whole map.
+/// The properties of the whole map that every tile of a stage needs to know.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Known {
-    /// Whether there are cells without data, and the height at which they stand: the lowest of the map.
+    /// True if there are cells without data. These get the height `lowest`, the lowest of the map.
     pub has_void: bool,
     pub lowest: i32,
-    /// What the ground and all that is carried add up to, in units over a cell, where there is data.
+    /// The sum of terrain and all carried material over the cells with data, in height units times cells.
     pub solid: i128,
-    /// The layers that there are, beside the ground.
+    /// The names of the layers that exist, in addition to the ground.
     pub present: Vec<String>,
-    /// How samples of elevation models become heights: of the source, then of layers.
+    /// The conversions of elevation files' samples to heights: first the source's, then those of the layers.
     pub readings: Vec<HeightReading>,
 }
 
-/// What a tile says once its steps are taken. Its things stand behind it, column by column.
+/// The header of a tile's summary after its steps. The data of its tables follow it, column by column.
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// What it knew.
+    /// The data of the whole map that the tile had.
     known: Known,
     present: Vec<String>,
     solid: i128,
     tables: Vec<TableHead>,
 }
 
-/// A table: its name, its rows, and of each column name, unit, and whether it holds whole numbers.
+/// The header of a table: its name, its number of rows, and for each column the name, the unit and true if it holds
+/// integers.
 #[derive(Serialize, Deserialize)]
 struct TableHead {
     name: String,
@@ -63,27 +64,27 @@ struct TableHead {
     columns: Vec<(String, String, bool)>,
 }
 
-/// The summary of a tile.
+/// The summary of a tile after its steps.
 pub struct Said {
     head: Head,
     tables: BTreeMap<String, Table>,
 }
 
-/// What is known after a stage.
+/// The combined summaries of all tiles of a stage.
 pub struct Gathered {
     pub known: Known,
-    /// The solid before the stage.
+    /// The sum of solid material before the stage.
     pub before: i128,
 }
 
-/// A quick step costs about so many times less than a layer's way to the disk and back.
+/// The cost of writing a layer to the disk and reading it back, relative to the cost of a cheap model step.
 const DISK: u64 = 10;
 
-/// The most steps that are taken at once.
+/// The maximum number of steps that a stage takes at once.
 const MOST_AT_ONCE: u32 = 256;
 
 impl Modelled {
-    /// The layers that the model may change, beside the ground: what goes from stage to stage.
+    /// The layers that the model may change, in addition to the ground: they are passed from stage to stage.
     pub fn state(&self) -> Vec<LayerSpec> {
         let mut state: Vec<LayerSpec> = Vec::new();
         for spec in self.model.about().writes {
@@ -94,13 +95,13 @@ impl Modelled {
         state
     }
 
-    /// How the ground is handed on.
+    /// The description of the ground as a layer that stages pass on.
     pub fn ground(&self) -> PassedLayer {
         PassedLayer { name: GROUND.name.into(), kind: SampleType::I32, fill: f64::from(NO_HEIGHT) }
     }
 
-    /// How many steps a stage had best take: more at once save ways to the disk, and cost a wider margin about each
-    /// tile.
+    /// Chooses the number of steps per stage with the lowest estimated cost. More steps at once save disk traffic, but
+    /// need a wider halo around each tile; halos that would more than double the tile's width are not considered.
     pub fn at_once(&self, side: usize) -> u32 {
         if self.reach == 0 {
             return self.steps.max(1);
@@ -108,6 +109,7 @@ impl Modelled {
         let area = |wide: u64| u128::from(wide) * u128::from(wide);
         let layers = 1 + self.state().len() as u64;
         let wide = |k: u32| (side as u64).saturating_add(2 * u64::from(k) * self.reach as u64);
+        // Cost = layers written and read once per stage + cells computed (with halo) in every step.
         let cost = |k: u32| {
             let stages = u128::from(self.steps.div_ceil(k));
             stages * u128::from(DISK * layers) * area(side as u64) + u128::from(self.steps) * area(wide(k))
@@ -116,7 +118,7 @@ impl Modelled {
         fit.min_by_key(|k| cost(*k)).unwrap_or(1)
     }
 
-    /// Bytes that a tile with such a margin takes.
+    /// The memory that a tile with a halo of this width takes, in bytes.
     pub fn bytes(&self, side: usize, halo: usize) -> u64 {
         let wide = [0, 1].map(|axis| side.saturating_add(2 * halo).min(self.grid.size[axis]));
         let part = self.grid.window(CellRect::new([0, 0], wide));
@@ -126,8 +128,8 @@ impl Modelled {
         self.model.scratch(&part).saturating_add(cells).saturating_add(read)
     }
 
-    /// The layers that are there in the end, found on a small piece of flat ground: which they are goes by parameters
-    /// and steps.
+    /// Returns the names of the layers that exist at the end. They depend only on parameters and steps, so they are
+    /// determined by running the first and the last step on a small piece of flat terrain (at most 16 × 16 cells).
     pub fn leaves(&self) -> Result<Vec<String>> {
         let size = self.grid.size.map(|n| n.min(16));
         let mut part = Terrain::new(self.grid.window(CellRect::new([0, 0], size)));
@@ -142,8 +144,8 @@ impl Modelled {
         Ok(self.state().into_iter().map(|spec| spec.name.to_string()).filter(|name| present.contains(name)).collect())
     }
 
-    /// A part of the map as the stage before left it: `layers` are the ground, then the [state](Self::state) unless
-    /// nothing was done yet.
+    /// Assembles a part of the map as the preceding stage left it. `layers` are the ground, followed by the
+    /// [state](Self::state) unless no step has been taken yet; `heard` are the summaries of the tiles around.
     pub fn part(&self, window: CellRect, layers: &[Samples], known: &Known, heard: &[Vec<u8>]) -> Result<Terrain> {
         let grid = self.grid.window(window);
         let Some((Samples::I32(heights), state)) = layers.split_first() else { return Err(unfit()) };
@@ -156,7 +158,7 @@ impl Modelled {
         let mut readings = known.readings.iter().skip(1);
         for given in &self.given {
             let reading = if given.elevation().is_some() { readings.next() } else { None };
-            // What the model changes comes from the stage before, once there was one.
+            // Once a stage has run, layers that the model changes come from that stage, not from the input file.
             if !(begun && self.state().iter().any(|spec| spec.name == given.spec.name)) {
                 part.insert(&given.spec, given.read(window, reading)?)?;
             }
@@ -175,7 +177,7 @@ impl Modelled {
         Ok(part)
     }
 
-    /// Takes steps over a part.
+    /// Runs steps of the model on a part, and refuses a model that writes a layer it does not declare.
     pub fn advance(&self, part: &mut Terrain, steps: Range<u32>) -> Result<()> {
         advance(&*self.model, part, self.key, steps)?;
         let state = self.state();
@@ -191,14 +193,14 @@ impl Modelled {
         }
     }
 
-    /// The cells of a part that are a tile's own.
+    /// Cuts a tile's own cells out of a part with its halo.
     pub fn core(&self, part: &Terrain, tile: CellRect) -> Result<Terrain> {
         let at = part.grid.origin;
         let start = [0, 1].map(|axis| (tile.start[axis] as i64 + self.grid.origin[axis] - at[axis]) as usize);
         Ok(part.window(CellRect::new(start, tile.size())))
     }
 
-    /// What the next stage is handed of a tile: ground and state, zeros of layers that are not there.
+    /// The samples that a tile passes to the next stage: ground and state, with zeros for layers that do not exist.
     pub fn passed_on(&self, core: &Terrain) -> Vec<Samples> {
         let state = self.state();
         let state = state.iter().map(|spec| match (*spec == LOOSE, &core.loose, core.layers.get(spec.name)) {
@@ -209,7 +211,8 @@ impl Modelled {
         std::iter::once(heights(core)).chain(state).collect()
     }
 
-    /// What stays in the store: ground and the layers of those names, nothing where there is no data.
+    /// The samples that stay in the store: the ground and the layers of those names, with the fill value where there
+    /// is no data.
     pub fn result(&self, core: &Terrain, names: &[String]) -> Vec<Samples> {
         let mut all = self.passed_on(core).into_iter();
         let ground = all.next();
@@ -228,12 +231,12 @@ impl Modelled {
     }
 }
 
-/// How a layer goes from stage to stage.
+/// The description of a layer that is passed from stage to stage.
 pub fn handed(spec: &LayerSpec) -> PassedLayer {
     PassedLayer { name: spec.name.into(), kind: kind(spec.cells), fill: 0.0 }
 }
 
-/// How a layer stands in the store.
+/// The description of a layer in the resulting store.
 pub fn left(spec: &LayerSpec) -> StoredLayer {
     let fill = match spec.cells {
         CellType::Height => f64::from(NO_HEIGHT),
@@ -256,7 +259,7 @@ fn kind(cells: CellType) -> SampleType {
     }
 }
 
-/// Names of the layers that there are, beside the ground.
+/// The names of the layers that exist, in addition to the ground.
 fn present(part: &Terrain) -> Vec<String> {
     let loose = part.loose.iter().map(|_| LOOSE.name.to_string());
     loose.chain(part.layers.keys().cloned()).collect()
@@ -266,7 +269,7 @@ fn units(field: &Field<Height>) -> Samples {
     Samples::I32(field.as_slice().iter().map(|height| height.0).collect())
 }
 
-/// The ground, and no height where there is no data.
+/// The ground's heights, with [`NO_HEIGHT`] where there is no data.
 fn heights(core: &Terrain) -> Samples {
     let void = |k: usize| core.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
     let ground = core.ground.as_slice().iter().enumerate();
@@ -297,7 +300,7 @@ fn unfit() -> Error {
 }
 
 impl Said {
-    /// Of a tile after its steps.
+    /// Summarises a tile after its steps.
     pub fn of(core: &Terrain, known: &Known) -> Result<Self> {
         let void = |k: usize| core.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
         let below: i128 =
@@ -321,7 +324,7 @@ impl Said {
         Ok(Self { head, tables })
     }
 
-    /// The length of the head, the head as JSON, and the numbers of the tables.
+    /// Serializes the summary: the length of the header as 8 bytes, the header as JSON, and the columns of the tables.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let head = words(&self.head)?;
         let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
@@ -356,7 +359,7 @@ impl Said {
         Ok(Self { head, tables })
     }
 
-    /// What all tiles' summaries say together.
+    /// Combines the summaries of all tiles.
     pub fn gather(summaries: &dyn Summaries) -> Result<Gathered> {
         let mut all: Option<Gathered> = None;
         for tile in 0..summaries.count() {

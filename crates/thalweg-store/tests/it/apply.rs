@@ -1,4 +1,5 @@
-//! A model by tiles gives what it gives over the whole in memory, to the bit: in any order, ended and begun again, mended.
+//! Tests that a model run by tiles gives what it gives over the whole terrain in memory, to the bit: in any order,
+//! after an interruption, and after repair.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Sto
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 
-/// Hills with roughness, and no data over borders of tiles.
+/// Builds rough hills with cells without data across the borders of tiles.
 fn hills(size: [usize; 2]) -> Terrain {
     let key = Key::new(11, "apply");
     let height = |i: usize, j: usize| {
@@ -34,7 +35,7 @@ fn hills(size: [usize; 2]) -> Terrain {
     }
 }
 
-/// A piece of real land, out of which a lake is cut.
+/// Returns a section of a real elevation model with a lake cut out.
 fn real(size: [usize; 2]) -> Terrain {
     let whole = load(REAL, &LoadOptions::default()).unwrap().terrain;
     let mut land = crop(&whole, CellRect::new([40, 60], size)).unwrap();
@@ -49,7 +50,7 @@ fn written(folder: &Path, name: &str, terrain: &Terrain) -> PathBuf {
     path
 }
 
-/// A recipe of one model whose work is short, with a file for each layer that the model knows.
+/// Returns a recipe of one model with a short duration, with a file for each layer that the model can read.
 fn recipe(model: &dyn Model, folder: &Path, terrain: &Terrain) -> Recipe {
     let mut recipe = Recipe::single(model.clone_box(), 5);
     for _ in 0..2 {
@@ -75,7 +76,7 @@ fn recipe(model: &dyn Model, folder: &Path, terrain: &Terrain) -> Recipe {
     recipe
 }
 
-/// What the run over the whole file leaves, as the store has it, by names of layers.
+/// Returns the result of a run over the whole file in the store's form, by layer name.
 fn expected(recipe: &Recipe, source: &Path) -> BTreeMap<String, Samples> {
     let mut run = Run::over_file(recipe.clone(), source, &LoadOptions::default()).unwrap();
     while run.step().unwrap().is_some() {}
@@ -119,7 +120,7 @@ fn same(store: &Store, expected: &BTreeMap<String, Samples>, what: &str) {
     }
 }
 
-/// Folders of what stages handed on, below the store's.
+/// Returns the number of folders of intermediate data that stages left below the store's work folder.
 fn left_over(store: &Path) -> usize {
     let work = store.with_extension("work");
     let plans = std::fs::read_dir(work).unwrap().flatten();
@@ -130,7 +131,7 @@ fn left_over(store: &Path) -> usize {
         .count()
 }
 
-/// Whether the model goes by tiles.
+/// Returns true if the model can run by tiles.
 fn is_finite(model: &dyn Model) -> bool {
     model.reach(&Grid::new([100, 140], 30.0).unwrap()) != StepReach::Whole
 }
@@ -140,7 +141,7 @@ fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
     let mut tried = 0;
     for model in models::all_models().filter(|model| is_finite(&**model)) {
         let name = model.about().name;
-        // A base model looks at no neighbours: one land is enough.
+        // A base model reads no neighbours, so one land is enough.
         let lands = if model.about().family == Family::Base { 1 } else { 2 };
         for (land, side) in [(hills([70, 138]), 64), (real([110, 125]), 97)].into_iter().take(lands) {
             let folder = tempfile::tempdir().unwrap();
@@ -149,7 +150,7 @@ fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
             let expected = expected(&recipe, &source);
             let mut job = ApplyJob::of(&recipe, &source, LoadOptions::default()).unwrap();
             let steps = recipe.stages[0].model.steps(&land.grid);
-            // Three stages of steps.
+            // The steps are divided into three stages.
             job.steps_at_once = Some(steps.div_ceil(3).max(1));
             let store = folder.path().join("out.zarr");
             let work = Work::open(Plan::of(Job::Apply(job), &store, side).unwrap(), Access::Alone).unwrap();
@@ -162,7 +163,7 @@ fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
     assert!(tried > 10, "{tried}");
 }
 
-/// A model, set, that keeps loose ground and reaches two cells a step; and its recipe.
+/// Returns a recipe of a configured model that has sediment and a reach of two cells a step.
 fn slides(folder: &Path, steps: u32, land: &Terrain) -> Recipe {
     let mut model = models::all_models()
         .find(|model| is_finite(&**model) && !model.about().placed && model.about().writes == [LOOSE])
@@ -204,12 +205,13 @@ fn how_many_steps_a_stage_takes_does_not_show() {
     }
 }
 
-/// A number that goes by round, stage and tile.
+/// Returns a pseudo-random number that depends on round, stage and tile.
 fn hashed(round: u64, stage: usize, tile: usize) -> u64 {
     Key::new(round, "order").and(stage as u64).and(tile as u64).bits()
 }
 
-/// Parts in a hashed order, by openers of their own, the process ended in the middle; what goes from stage to stage is gone as soon as it may.
+/// Parts run in a hashed order, each opened separately, with the process ended in the middle; data passed between
+/// stages are deleted as soon as they are no longer needed.
 #[test]
 fn verbs_in_any_order_give_the_same_and_keep_what_is_needed_alone() {
     let land = real([110, 125]);
@@ -218,7 +220,7 @@ fn verbs_in_any_order_give_the_same_and_keep_what_is_needed_alone() {
         let folder = tempfile::tempdir().unwrap();
         let source = written(folder.path(), "land.tif", &land);
         let recipe = recipe(&*model, folder.path(), &land);
-        // Two whose things go from stage to stage.
+        // Two models with data that pass from stage to stage are enough.
         if tried == 2 || recipe.stages[0].model.steps(&land.grid) < 3 {
             continue;
         }
@@ -304,7 +306,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_though_its_making_is
     }
 }
 
-/// What is said where this is asked for; no store is made that was not there.
+/// Returns the error for a job that must be refused; no store may be created.
 fn refused(recipe: &Recipe, source: &Path, store: &Path) -> String {
     let there = store.exists();
     let plan =
@@ -337,7 +339,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     let said = refused(&recipe, &source, &source);
     assert!(said.contains("is read too"), "{said}");
 
-    // A source that changed since it was planned; and a store as the source of another.
+    // A source that changed after planning, and a store as the source of another.
     let work = Work::open(
         Plan::of(Job::Apply(ApplyJob::of(&recipe, &source, LoadOptions::default()).unwrap()), &store, 64).unwrap(),
         Access::Alone,

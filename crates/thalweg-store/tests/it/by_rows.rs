@@ -1,4 +1,4 @@
-//! Maps drawn, measured and summed up by rows, of files and of stores, are those of memory.
+//! Tests that maps drawn, measured and summarised by rows, from files and from stores, equal those computed in memory.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 use thalweg_render::products::measure::{MeasureSettings, measure};
 use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
 
-/// Rough hills with holes.
+/// Builds rough hills with holes in the data.
 fn land([rows, cols]: [usize; 2]) -> Terrain {
     let key = Key::new(11, "by rows");
     let ground = Field::generate([rows, cols], |i, j| {

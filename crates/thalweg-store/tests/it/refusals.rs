@@ -1,4 +1,5 @@
-//! What a store is not: other programs', damaged, of another recipe, held by another process. Each is refused with a clear word.
+//! Tests of folders that are no valid store: other programs' files, damaged stores, stores of another recipe, stores
+//! locked by another process. Each is refused with a clear message.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,7 @@ fn spec() -> StoreSpec {
     StoreSpec::new([70, 90], 64, 30.0, "recipe-1", layers)
 }
 
-/// The words of a refusal.
+/// Returns the message of a refusal.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: thalweg_core::base::error::Result<T>) -> String {
     let message = result.unwrap_err().to_string();
@@ -35,7 +36,7 @@ fn says<T: std::fmt::Debug>(result: thalweg_core::base::error::Result<T>, words:
 fn another_spec_is_refused_with_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
-    // One in which nothing was done yet gives way to another recipe.
+    // A store without any finished tile is replaced when the recipe differs.
     drop(Store::create(&path, StoreSpec { recipe: "recipe-0".into(), size: [9, 9], ..spec() }, Access::Alone).unwrap());
     let store = Store::create(&path, spec(), Access::Alone).unwrap();
     store.write_tile("basin", 1, &Samples::U32(vec![7; 64 * 26])).unwrap();
@@ -115,7 +116,7 @@ fn what_is_no_store_of_ours_is_left_alone() {
     assert!(fs::read_dir(&path).unwrap().count() == 1, "something was written");
 }
 
-/// Every byte of every document changed, and every document cut short: an answer, never a panic.
+/// Every byte of every document is changed and every document is truncated: the result is an answer, never a panic.
 #[test]
 fn damaged_documents_are_answered() {
     let mut draw = Draw::new("documents");
@@ -159,7 +160,7 @@ fn damaged_documents_are_answered() {
     }
 }
 
-/// Maps of other programs that are not what they seem.
+/// Maps of other programs that would be misread.
 #[test]
 fn maps_that_would_be_read_wrongly_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -187,7 +188,7 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     }
     put(r#"["y", "x"]"#, r#"{"missing_value": -5555, "add_offset": 0}"#);
     assert_eq!(open_raster(&path).unwrap().head().nodata, Some(-5555.0));
-    // Its chunks belong to what it is known by; a link that leads round in a circle is none of them.
+    // The fingerprint includes the chunks; a symbolic link that forms a cycle is not a chunk.
     let print = || DrainJob::of(&path, LoadOptions::default()).unwrap().source_print;
     let before = print();
     assert_eq!(print(), before);
@@ -196,7 +197,7 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(&path, path.join("c/round")).unwrap();
     assert_eq!(print(), print());
-    // What is Zarr of another version, or a store of a later one, says so wherever it is read.
+    // Zarr of another version and a store of a later version are reported wherever they are read.
     let job = |path: &Path| DrainJob::of(path, LoadOptions::default()).map(|_| ());
     let old = folder.path().join("old.zarr");
     fs::create_dir(&old).unwrap();
@@ -229,7 +230,8 @@ fn damaged_shards_are_answered() {
             _ => bad[draw.below(good.len())] ^= 1 << draw.below(8),
         }
         fs::write(&file, &bad).unwrap();
-        // The index has a checksum, and each chunk its own: other samples never come out. A bit that no decoder heeds may turn.
+        // The index has a checksum, and each chunk has its own, so wrong samples are never returned. A flipped bit
+        // that no decoder reads may go unnoticed.
         match layer.read(whole) {
             Ok(read) => assert_eq!(read, map),
             Err(error) => assert!(error.to_string().contains("c/0/0"), "{error}"),
@@ -237,7 +239,7 @@ fn damaged_shards_are_answered() {
     }
 }
 
-/// A process of its own that holds a store until its standard input ends.
+/// Starts a separate process that locks a store until its standard input ends.
 fn holder(path: &Path, access: &str) -> std::process::Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["refusals::held_by_another", "--exact", "--nocapture", "--ignored"])
@@ -290,7 +292,7 @@ fn the_second_process_hears_of_the_first() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    // Who is dead holds nothing.
+    // A process that has died holds no lock.
     let store = Store::open(&path, None, Access::Alone).unwrap();
     says(Store::open(&path, None, Access::Shared), &["this process", &std::process::id().to_string()]);
     drop(store);
@@ -302,7 +304,7 @@ fn a_disk_that_takes_no_more_leaves_the_tile_undone() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(&folder.path().join("a.zarr"), spec(), Access::Alone).unwrap();
     let tile = Samples::I16(vec![5; 64 * 64]);
-    // A file in the place of a folder: no shard can be made there, as on a full disk.
+    // A file in the place of a folder: no shard can be created there, as on a full disk.
     fs::write(store.path().join("height/c"), "").unwrap();
     refused(store.write_tile("height", 0, &tile));
     assert_eq!(store.todo("height").unwrap(), [0, 1, 2, 3]);

@@ -1,4 +1,4 @@
-//! Maps cut and resampled by windows are those cut and resampled in memory, to the bit.
+//! Tests that maps cropped and resampled by windows equal those cropped and resampled in memory, to the bit.
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
@@ -6,7 +6,7 @@ use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, read, save
 use thalweg_render::products::resample::{crop, resample};
 use thalweg_store::{ElevationFile, Reshape, Reshaped, Store, WindowedMap as _};
 
-/// Rough hills with holes.
+/// Builds rough hills with holes in the data.
 fn land([rows, cols]: [usize; 2]) -> Terrain {
     let key = Key::new(5, "reshape");
     let ground = Field::generate([rows, cols], |i, j| {

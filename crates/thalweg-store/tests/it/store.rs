@@ -1,4 +1,5 @@
-//! Stores: what is written comes back to the bit; what is done is known, what was harmed is found, and made anew it is the same.
+//! Tests of stores: written data are read back to the bit, finished tiles are recorded, damage is found, and a
+//! repaired tile has the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,7 @@ use thalweg_core::CellRect;
 use thalweg_io::{SampleType, Samples};
 use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, WindowedMap as _, tile_side};
 
-/// A layer of each sample type.
+/// Returns a layer of each sample type.
 fn layers() -> Vec<StoredLayer> {
     let fill = |kind| match kind {
         SampleType::I32 => f64::from(i32::MIN),
@@ -24,7 +25,7 @@ fn spec(size: [usize; 2], side: usize) -> StoreSpec {
     StoreSpec::new(size, side, 30.0, "recipe-1", layers())
 }
 
-/// Writes all tiles of a layer in an order of the draw's.
+/// Writes all tiles of a layer in a pseudo-random order.
 fn fill(store: &Store, layer: &str, map: &Samples, draw: &mut Draw) {
     let mut tiles = store.todo(layer).unwrap();
     draw.shuffle(&mut tiles);
@@ -34,7 +35,7 @@ fn fill(store: &Store, layer: &str, map: &Samples, draw: &mut Draw) {
     }
 }
 
-/// The bytes of every file below a folder.
+/// Returns the bytes of every file below a folder.
 fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -104,7 +105,7 @@ fn what_is_done_stays_and_work_goes_on() {
     let message = store.write_tile("map_i32", 5, &part(5, &store)).unwrap_err().to_string();
     assert!(message.contains("tile 5 is done"), "{message}");
     drop(store);
-    // What a killed writer left beside its shard.
+    // A temporary file that a killed writer left next to its shard.
     let left = path.join("map_i32/c/0/.thalweg-4294967294-0.tmp");
     fs::write(&left, "half").unwrap();
     let store = Store::create(&path, spec(size, 64), Access::Alone).unwrap();
@@ -159,7 +160,7 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
     fs::write(mark(5), &fs::read(mark(5)).unwrap()[..20]).unwrap();
     fs::write(mark(6), fs::read_to_string(mark(6)).unwrap().replace("recipe-1", "recipe-2")).unwrap();
     fs::write(shard(7), [&fs::read(shard(7)).unwrap()[..], b"more"].concat()).unwrap();
-    // A mark that lies about what is in its shard, which only those who decode it see.
+    // A mark with wrong data about its shard, which is detected only by decoding the shard.
     let mut lie = made[8].clone();
     lie.maximum = Some(1e30);
     lie.write(&mark(8)).unwrap();

@@ -1,4 +1,4 @@
-//! Samples drawn for tests, and what is told of them without the library's help.
+//! Pseudo-random samples for the tests, and comparisons that do not use the library.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,8 @@ pub const KINDS: [SampleType; 7] = [
     SampleType::F64,
 ];
 
-/// Random numbers (SplitMix64), begun by the clock; the seed is printed, and so shown where a test fails.
+/// Pseudo-random numbers (SplitMix64), seeded by the clock or by `THALWEG_SEED`; the seed is printed, so it is visible
+/// when a test fails.
 pub struct Draw(u64);
 
 impl Draw {
@@ -45,14 +46,14 @@ impl Draw {
         (1..list.len()).rev().for_each(|k| list.swap(k, self.below(k + 1)));
     }
 
-    /// A window of at least one cell.
+    /// Returns a window of at least one cell.
     pub fn window(&mut self, size: [usize; 2]) -> CellRect {
         let start = size.map(|n| self.below(n));
         CellRect::new(start, [0, 1].map(|k| 1 + self.below(size[k] - start[k])))
     }
 }
 
-/// Samples of all bits, with runs of the fill value and of slow change among them.
+/// Returns samples over all bit patterns, with runs of the fill value and of slow change among them.
 pub fn samples(draw: &mut Draw, kind: SampleType, n: usize, fill: f64) -> Samples {
     let mut bits = Vec::with_capacity(n);
     while bits.len() < n {
@@ -81,7 +82,7 @@ pub fn samples(draw: &mut Draw, kind: SampleType, n: usize, fill: f64) -> Sample
     }
 }
 
-/// The samples of a window, cell by cell.
+/// Returns the samples of a window, cell by cell.
 pub fn crop(map: &Samples, size: [usize; 2], window: CellRect) -> Samples {
     let cells = (0..window.size()[0]).flat_map(|i| (0..window.size()[1]).map(move |j| [i, j]));
     let at = cells.map(|[i, j]| (window.start[0] + i) * size[1] + window.start[1] + j);
@@ -96,7 +97,7 @@ pub fn crop(map: &Samples, size: [usize; 2], window: CellRect) -> Samples {
     }
 }
 
-/// The same bits, NaNs too.
+/// Checks that two sample arrays are equal to the bit, including NaNs.
 #[track_caller]
 pub fn same(a: &Samples, b: &Samples) {
     let equal = match (a, b) {
@@ -107,7 +108,8 @@ pub fn same(a: &Samples, b: &Samples) {
     assert!(equal, "{} samples of type {} are not those written", a.len(), a.kind());
 }
 
-/// All files below a folder by their paths in it, with their bytes, but for those that tell of processes: locks, and who held them.
+/// Returns all files below a folder with their bytes, by their relative paths, except those that describe processes:
+/// lock files and their owners.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_path_buf()];
@@ -124,7 +126,7 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Does all that is left of a work, on two threads.
+/// Does all remaining work on two threads.
 pub fn finish_work(work: &Work) {
     let mut pool = Pool::new(work, 2).unwrap();
     while pool.step().unwrap().is_some() {}

@@ -1,4 +1,5 @@
-//! Work in parts gives what one survey of the whole gives, to the bit: whoever ends it, begins it again, or spoils what it wrote.
+//! Tests that work in parts gives the same as a survey of the whole, to the bit: no matter who interrupts it, resumes
+//! it, or damages its files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use thalweg_store::{
     beside,
 };
 
-/// A number of 0 to 1 that goes by the cell and a seed alone: not the library's.
+/// A number from 0 to 1 that depends only on the cell and a seed; independent of the library.
 fn noise(seed: u64, i: usize, j: usize) -> f64 {
     let mut x = seed ^ (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (j as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     x ^= x >> 29;
@@ -29,7 +30,7 @@ fn noise(seed: u64, i: usize, j: usize) -> f64 {
     x as f64 / u64::MAX as f64
 }
 
-/// Hills with ties and lakes over many tiles, a plain, and no data over borders of tiles.
+/// Hills with ties and lakes over many tiles, a plain, and cells without data across tile borders.
 fn land(seed: u64, [rows, cols]: [usize; 2]) -> Terrain {
     let wave = |x: f64, y: f64| (x / 37.0).sin() * (y / 29.0).cos() * 40.0 + (x / 11.0 + y / 17.0).sin() * 9.0;
     let ground = Field::generate([rows, cols], |i, j| {
@@ -58,7 +59,7 @@ fn whole(store: &Store, layer: &str) -> Samples {
     store.layer(layer).unwrap().read(CellRect::new([0, 0], store.spec().size)).unwrap()
 }
 
-/// What the whole file gives in memory, by the names of the store's layers.
+/// The result for the whole file in memory, by the names of the store's layers.
 fn expected(path: &Path) -> Vec<(&'static str, Samples)> {
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
     let options = SurveyOptions { threshold: Some(90_000.0), ..SurveyOptions::default() };
@@ -92,7 +93,7 @@ fn same(store: &Store, path: &Path) {
     assert!(known.len() > 5);
     assert!(whole(store, "lake") == Samples::U32(numbers.into_vec()));
     assert_eq!(std::fs::read_to_string(beside(store.path(), "lakes.csv")).unwrap(), lakes::csv(&known));
-    // The file of the same name that is written of all lakes at once.
+    // The same file, written from all lakes at once.
     let folder = tempfile::tempdir().unwrap();
     let lines = beside(&folder.path().join(store.path().file_name().unwrap()), "lakes.geojson");
     save_lakes(&lines, &known, &terrain.grid).unwrap();
@@ -119,7 +120,7 @@ fn a_store_holds_what_a_survey_of_the_whole_gives() {
     }
 }
 
-/// Parts in a hashed order, each by an opener of its own, as the queue of a cluster does them; and all of them twice.
+/// Parts in a hashed order, each by a process of its own, as a cluster's queue runs them; and each of them twice.
 #[test]
 fn verbs_in_any_order_give_the_same_and_wait_for_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,7 +179,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
     let work = Work::open(plan(), Access::Alone).unwrap();
     let [before, _] = work.progress();
     assert!(before > 20, "{before}");
-    // What is done is not done again.
+    // Finished parts are not done again.
     let written = || -> BTreeMap<PathBuf, SystemTime> {
         let plans = std::fs::read_dir(folder.path().join("land.work")).unwrap().flatten();
         let stages = plans.flat_map(|plan| std::fs::read_dir(plan.path()).unwrap().flatten());
@@ -239,7 +240,7 @@ fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
     assert!(beside(&store, "level0").is_file());
 }
 
-/// Endless land on cells of 1 km.
+/// An unbounded terrain on cells of 1 km.
 const ENDLESS: &str = r#"
 name = "isles"
 extent = [48000.0, 48000.0]
@@ -267,7 +268,7 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let world = World::open(&with_local_levels(recipe)).unwrap();
         let (width, [down, across]) = (world.frame().width(level), world.frame().cells);
-        // Odd cells from some way into the world on; of an endless one from its middle westward.
+        // Cells at odd positions, from some way inside the world; for an unbounded one, from its centre westward.
         let wide = width * 75.0;
         let west =
             if recipe.continents().is_some() { share * 48_000.0 } else { share * across as f64 * world.frame().cell };
@@ -321,7 +322,7 @@ fn plans_that_were_edited_and_sources_that_changed_are_refused() {
     }
 }
 
-/// A model in place of another, of as many bytes, at any time: what is there is not mixed with it.
+/// A file replaced by another of the same length, at any time: existing results are not mixed with the new ones.
 #[test]
 fn a_source_in_place_of_another_of_its_length_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -338,10 +339,11 @@ fn a_source_in_place_of_another_of_its_length_is_refused() {
     std::fs::write(&path, &bytes).unwrap();
     let said = Work::open(plan, Access::Shared).err().unwrap().to_string();
     assert!(said.contains("land.tif") && said.contains("was changed since"), "{said}");
-    // Nothing of the store's layers was done: it gives way, and what was said of the first model is not heard.
+    // None of the store's layers was done: the store is replaced, and the messages about the first file are ignored.
     finish_work(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
     same(&Store::open_read(&store).unwrap(), &path);
-    // Now it is done; another source, and other options, are refused with what is other, also as a plan in place of its own.
+    // Now it is done: another source, and other options, are refused with the difference, also as a plan in place of
+    // its own.
     std::fs::write(&path, std::fs::read(&path).unwrap()).unwrap();
     let plan = Plan::of(job(&path), &store, 64).unwrap();
     let said = Work::open(plan.clone(), Access::Alone).err().unwrap().to_string();
@@ -354,7 +356,7 @@ fn a_source_in_place_of_another_of_its_length_is_refused() {
     assert!(said.contains("is a store of other work"), "{said}");
 }
 
-/// Messages of stages that lie there of a store that is gone belong to nobody.
+/// The messages of a store that no longer exists are ignored.
 #[test]
 fn what_another_plan_left_is_not_heard() {
     let folder = tempfile::tempdir().unwrap();
@@ -405,7 +407,7 @@ fn files_beside_the_store_and_coordinates_are_seen_and_made_again() {
     work.mend_files(&Store::open_read(&store).unwrap().verify_files(Level::Bytes).unwrap()).unwrap();
     assert!(found(Level::Bytes).is_empty() && files(folder.path()) == good);
     drop(work);
-    // The same work again makes what is gone or of another length, too.
+    // Running the same work again also restores what is missing or has another length.
     std::fs::remove_file(beside(&store, "streams.fgb")).unwrap();
     std::fs::write(beside(&store, "lakes.csv"), "number").unwrap();
     std::fs::remove_file(store.join("y/zarr.json")).unwrap();
@@ -437,7 +439,7 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
     work.mend(&work.verify(Level::Bytes).unwrap()).unwrap();
     assert!(files(&second) == good);
     assert!(!store.join("area/c/1/1").exists(), "the other one is not touched");
-    // Without what stages said nothing can be mended by itself: the work goes on with it.
+    // Without the stages' messages nothing can be repaired directly; resuming the work does it.
     std::fs::remove_dir_all(second.join("land.work")).unwrap();
     std::fs::remove_file(moved.join("area/c/0/1")).unwrap();
     drop(work);
@@ -452,7 +454,7 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
     assert!(said.contains("land.plan.json is missing: it is the plan of the store"), "{said}");
 }
 
-/// A plan, or a layer, is not written over what is read, nor into a store.
+/// A plan, or a layer, is not written over an input, nor into a store.
 #[test]
 fn plans_and_layers_take_no_file_s_place_that_is_needed() {
     let folder = tempfile::tempdir().unwrap();
@@ -478,7 +480,7 @@ fn plans_and_layers_take_no_file_s_place_that_is_needed() {
     assert!(files(folder.path()) == good);
 }
 
-/// What has no number in JSON, and is refused or left out as in memory.
+/// Infinite samples, which have no number in JSON, are refused or left out as in memory.
 #[test]
 fn infinite_samples_are_told_as_in_memory() {
     let folder = tempfile::tempdir().unwrap();
@@ -507,7 +509,7 @@ fn infinite_samples_are_told_as_in_memory() {
     assert_eq!(void, terrain.nodata.unwrap().into_vec());
 }
 
-/// Whether a value's keys are those that its schema names, all the way down; what is wrong is told.
+/// Checks that a value's keys are those that its schema names, recursively; panics with the place of a difference.
 fn fits(schema: &Value, defs: &Value, value: &Value, at: &str) {
     if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         return fits(&defs[name], defs, value, at);
@@ -518,7 +520,7 @@ fn fits(schema: &Value, defs: &Value, value: &Value, at: &str) {
         return fits(fit.unwrap_or_else(|| panic!("{at}: no kind {kind}")), defs, value, at);
     }
     match value {
-        // A map of whatever names.
+        // A map with arbitrary names.
         Value::Object(map) if schema["additionalProperties"].is_object() => {
             map.iter()
                 .for_each(|(key, value)| fits(&schema["additionalProperties"], defs, value, &format!("{at}.{key}")));
@@ -537,7 +539,8 @@ fn fits(schema: &Value, defs: &Value, value: &Value, at: &str) {
     }
 }
 
-/// docs/plan.schema.json names each key of a plan, and no other; the values are compared by a validator in tests/interop/test_cli.py.
+/// docs/plan.schema.json names each key of a plan, and no other; a validator in tests/interop/test_cli.py checks the
+/// values.
 #[test]
 fn the_schema_of_plans_names_what_they_hold() {
     let text =
@@ -559,7 +562,7 @@ fn the_schema_of_plans_names_what_they_hold() {
     }
 }
 
-/// What a plan says of memory grows with threads and tiles, and tiles are chosen by it.
+/// The memory that a plan states grows with threads and tiles, and the tile size is chosen by it.
 #[test]
 fn tiles_are_chosen_so_that_memory_is_kept() {
     let folder = tempfile::tempdir().unwrap();

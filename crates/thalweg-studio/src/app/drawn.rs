@@ -1,4 +1,4 @@
-//! What of the land is drawn: its parts, cameras, droplets, paths, the ring of a brush.
+//! The contents of the view: its parts, cameras, droplets, paths and the ring of the brush.
 
 use thalweg_core::{Extent, Point};
 use thalweg_sim::recipe::strokes::Tool;
@@ -9,22 +9,22 @@ use crate::ui::scene::{Frame, Part};
 use crate::view::camera::Camera;
 use crate::view::look::{Dot, Line, Look};
 
-/// Green, as the droplets of the first programs were.
+/// The colour of droplets: green, as in the first programs of this kind.
 const DROPLET: [f32; 4] = [0.35, 1.0, 0.35, 1.0];
-/// The path of a single droplet.
+/// The colour of the path of a single droplet.
 const PATH: [f32; 4] = [1.0, 0.85, 0.2, 1.0];
-/// The ring of a brush.
+/// The colour of the ring of a brush.
 const RING: [f32; 4] = [1.0, 1.0, 1.0, 0.9];
-/// Most things of a table that are drawn.
+/// The maximum number of rows of a table that are drawn.
 const MOST_DOTS: usize = 40_000;
-/// Steps that a moving droplet takes in a second, and how many are behind it in its tail.
+/// The number of path points per second of a moving droplet, and the number of points in its tail.
 const PACE: f64 = 60.0;
 const TAIL: usize = 4;
-/// How much farther off the land is seen when two views share the window.
+/// The factor on the camera's distance when two views share the window.
 const BESIDE: f32 = 1.8;
 
 impl Studio {
-    /// The frame to be drawn, so many pixels large.
+    /// Returns the frame to draw, with the given width and height in pixels.
     pub fn frame(&self, [width, height]: [u32; 2]) -> Frame {
         let mut frame = Frame { size: [width, height], ..Frame::default() };
         let Some(painted) = &self.painted else { return frame };
@@ -65,17 +65,17 @@ impl Studio {
         frame
     }
 
-    /// The camera in use.
+    /// The active camera.
     pub fn camera(&self) -> Camera {
         let mut camera = if self.map { self.map_camera } else { self.orbit_camera };
         if self.settings.compare == Compare::Beside && !self.held_before {
-            // Half as wide a view must hold as much.
+            // Each half is narrower but has to show the same extent.
             camera.distance *= BESIDE;
         }
         camera
     }
 
-    /// Puts another camera in the place of the one in use.
+    /// Replaces the active camera.
     pub fn set_camera(&mut self, camera: Camera) {
         *self.camera_mut() = camera;
     }
@@ -85,7 +85,7 @@ impl Studio {
         if self.map { &mut self.map_camera } else { &mut self.orbit_camera }
     }
 
-    /// Lifts a place in world metres to the shown ground.
+    /// Lifts a place in world metres to the terrain that is shown; `None` outside it.
     pub(super) fn lifted(&self, point: Point) -> Option<[f32; 3]> {
         let painted = self.painted.as_ref()?;
         let (Extent { width, height }, Point { x: west, y: north }) =
@@ -95,12 +95,12 @@ impl Studio {
         Some([at[0], at[1], z * self.exaggeration()])
     }
 
-    /// Whether droplets are seen to run.
+    /// Returns true if moving droplets are shown.
     pub(super) fn is_raining(&self) -> bool {
         self.settings.droplets && (self.snapshot.playing || self.now < self.shower)
     }
 
-    /// Moving droplets, and springs.
+    /// Returns the moving droplets and the springs.
     pub(super) fn dots(&self) -> Vec<Dot> {
         let Some(painted) = &self.painted else { return Vec::new() };
         let terrain = &painted.terrain;
@@ -117,7 +117,7 @@ impl Studio {
             dots.extend(places.filter_map(|place| self.lifted(place)).map(|at| Dot { at, colour, pixels }));
         };
         add(thalweg_noise::given::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
-        // Each runs along its path again and again, none in step with another.
+        // Each droplet runs along its path repeatedly, with a phase of its own.
         let paths = if self.is_raining() { painted.paths.as_slice() } else { &[] };
         for (number, path) in paths.iter().enumerate().filter(|(_, path)| path.len() > 1) {
             let head = (self.now * PACE) as usize + number * 37;
@@ -135,7 +135,7 @@ impl Studio {
         dots
     }
 
-    /// The path of the last droplet, and the ring of the brush.
+    /// Returns the path of the last droplet and the ring of the brush.
     pub(super) fn lines(&self) -> Vec<Line> {
         let path: Vec<_> = self.snapshot.trace.points.iter().filter_map(|point| self.lifted(point.place)).collect();
         let line = |pair: &[[f32; 3]], colour, pixels| Line { from: pair[0], to: pair[1], colour, pixels };

@@ -1,4 +1,4 @@
-//! Files: opened, dropped on the window, asked for; and the worlds that begin with them.
+//! Files that are opened, dropped on the window or chosen in a dialog, and the worlds that start from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::TryRecvError;
@@ -17,7 +17,7 @@ impl Studio {
     /// Opens files that were dropped on the window.
     pub(crate) fn dropped(&mut self, ui: &Ui) {
         if self.options.page.is_some() {
-            // The page opens them itself: it has no paths.
+            // A page handles dropped files itself, because it has no paths.
             return;
         }
         let files = ui.input(|input| input.raw.dropped_files.clone());
@@ -32,7 +32,7 @@ impl Studio {
         }
     }
 
-    /// Takes the answer of a dialog.
+    /// Handles the answer of a dialog.
     pub(crate) fn answer(&mut self) {
         let Some((question, receiver)) = &self.asking else { return };
         let (question, answer) = match receiver.try_recv() {
@@ -58,8 +58,8 @@ impl Studio {
         }
     }
 
-    /// Opens files that a page was given, by the names under which they are held in memory: the first recipe among them, else the
-    /// first of the others.
+    /// Opens files that a page received, given the names under which they are held in memory: the first recipe among
+    /// them, or else the first file.
     pub fn open_held(&mut self, paths: &[PathBuf]) {
         let Some(page) = self.options.page.clone() else { return };
         paths.iter().for_each(|path| page.link.hold(path));
@@ -70,7 +70,7 @@ impl Studio {
         }
     }
 
-    /// Begins the world of a recipe's text, as a page has it from a link or a list.
+    /// Starts the world of a recipe given as text, for example from a page's link or list.
     pub fn open_text(&mut self, text: &str) {
         match Recipe::parse(text) {
             Ok(recipe) => self.begin(recipe, None),
@@ -78,7 +78,7 @@ impl Studio {
         }
     }
 
-    /// Begins the world of a link.
+    /// Starts the world of a link.
     pub fn open_link(&mut self, link: &str) {
         match Recipe::from_link(link) {
             Ok(recipe) => self.begin(recipe, None),
@@ -96,7 +96,7 @@ impl Studio {
         }
     }
 
-    /// Opens a recipe, or a terrain as the ground of one.
+    /// Opens a recipe, or a terrain as the ground of a new recipe.
     pub fn open_file(&mut self, path: &Path) {
         match Recipe::open(path) {
             Ok(recipe) => {
@@ -106,7 +106,7 @@ impl Studio {
         }
     }
 
-    /// Begins the preset of that number in the list.
+    /// Starts the preset of that number in the list.
     pub fn open_preset(&mut self, number: usize) {
         let Some(preset) = self.options.presets.get(number) else { return };
         match Recipe::parse(&preset.text) {
@@ -118,7 +118,7 @@ impl Studio {
         }
     }
 
-    /// Begins another world.
+    /// Starts another world.
     pub(crate) fn begin(&mut self, mut recipe: Recipe, path: Option<PathBuf>) {
         if let Some(page) = &self.options.page {
             recipe = with_files_in(page.link.memory(), recipe);

@@ -6,45 +6,45 @@ use thalweg_core::Error;
 
 use crate::app::paths::free;
 
-/// Frames that are being written, one each time the window is drawn.
+/// A series of frames that is being written, one each time the window is drawn.
 pub struct Frames {
     pub(super) folder: PathBuf,
     pub(super) written: u32,
     pub(super) kind: Kind,
 }
 
-/// What the frames are of.
+/// The kind of series.
 pub(super) enum Kind {
-    /// Once round the land.
+    /// One turn around the terrain.
     Turntable,
-    /// The land whenever it has changed; the version drawn last.
+    /// A frame whenever the terrain has changed; with the version that was drawn last.
     TimeLapse(Option<u64>),
 }
 
 impl Frames {
-    /// A turntable into a new folder in this one.
+    /// Starts a turntable in a new subfolder of `folder`.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// Returns an error if the subfolder cannot be created.
     pub fn turntable(folder: &Path) -> Result<Self, String> {
         Ok(Self { folder: new_folder(folder, "turntable")?, written: 0, kind: Kind::Turntable })
     }
 
-    /// A time-lapse into a new folder in this one.
+    /// Starts a time-lapse in a new subfolder of `folder`.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// Returns an error if the subfolder cannot be created.
     pub fn time_lapse(folder: &Path) -> Result<Self, String> {
         Ok(Self { folder: new_folder(folder, "time-lapse")?, written: 0, kind: Kind::TimeLapse(None) })
     }
 
-    /// Whether they are of a turntable, which moves by itself.
+    /// Returns true for a turntable, which moves even if the terrain does not change.
     pub fn is_turntable(&self) -> bool {
         matches!(self.kind, Kind::Turntable)
     }
 }
 
-/// Makes a folder of that name, or with a number behind it, that was not there.
+/// Creates a folder of that name, with a number appended if it exists already.
 fn new_folder(within: &Path, name: &str) -> Result<PathBuf, String> {
     let path = free(within, name);
     std::fs::create_dir_all(&path).map_err(|error| Error::io(&path, "make the folder")(error).to_string())?;

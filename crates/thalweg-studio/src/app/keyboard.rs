@@ -1,4 +1,4 @@
-//! What keys do.
+//! Keyboard input.
 
 use eframe::egui::{self, Key, Modifiers, Ui};
 use thalweg_sim::recipe::strokes::Stroke;
@@ -7,9 +7,9 @@ use crate::app::state::Studio;
 use crate::platform::Ask;
 use crate::session::Order;
 
-/// Droplets that Space lets fall.
+/// The number of droplets that the Space key drops.
 const SHOWER: u32 = 10_000;
-/// Seconds for which they are seen to run.
+/// How long these droplets are shown, in seconds.
 const RAIN: f64 = 5.0;
 
 impl Studio {
@@ -44,7 +44,7 @@ impl Studio {
         if typing {
             return;
         }
-        // A key that is held down acts once.
+        // A key that is held down acts only once.
         let struck = |key: Key| {
             let is_it = |event: &egui::Event| {
                 matches!(event, egui::Event::Key { key: k, pressed: true, repeat: false, modifiers, .. }

@@ -1,4 +1,4 @@
-//! [`Studio`]: the window, a frame at a time.
+//! [`Studio`]: the window of the studio, frame by frame.
 
 mod drawn;
 mod files;
@@ -23,11 +23,12 @@ use crate::app::state::NARROW;
 pub use crate::app::state::Studio;
 
 impl Studio {
-    /// One frame: what came from worker and painter, keys, panels, the view; then the recipe, if it was changed, goes out.
+    /// Runs one frame: handles results of the worker and painter, keys, panels and the view; then sends the recipe if
+    /// it was changed.
     pub fn frame_ui(&mut self, ui: &mut Ui) {
         self.now = ui.input(|input| input.time);
         if !std::mem::replace(&mut self.begun, true) && self.options.page.is_some() {
-            // On a phone the panels would cover the land.
+            // On a phone, the panels would cover the terrain.
             self.sides = [ui.max_rect().width() > NARROW; 2];
         }
         self.take();
@@ -60,7 +61,7 @@ impl Studio {
         if changed {
             self.send();
         }
-        // A change is one step of history, however long the mouse was held for it.
+        // A change is a single step in the history, however long the mouse button is held for it.
         if !ui.input(|input| input.pointer.any_down()) && self.sent <= self.snapshot.heard {
             self.history.push(&self.recipe.to_toml());
         }

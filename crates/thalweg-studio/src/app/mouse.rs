@@ -1,4 +1,4 @@
-//! The mouse on the view: it turns the camera, moves the sun, and works on the ground.
+//! Mouse input on the view: turning the camera, moving the sun, and working on the ground.
 
 use eframe::egui::{self, CursorIcon, Key, PointerButton, Rect, Response, Ui};
 use thalweg_core::{Extent, Point};
@@ -10,11 +10,12 @@ use crate::app::state::Studio;
 use crate::session::Order;
 use crate::ui::appearance::Compare;
 
-/// Seconds between two strokes of one drag.
+/// The time between two strokes of one drag, in seconds.
 const DABS: f64 = 0.08;
 
 impl Studio {
-    /// The part of `rect` that the camera fills, where the cursor is in it, from −1 to 1, and the aspect.
+    /// Returns the part of `rect` that the camera fills, the pointer's position in it from −1 to 1, and its aspect
+    /// ratio.
     pub(super) fn pane(&self, rect: Rect, pointer: egui::Pos2) -> (Rect, [f32; 2], f32) {
         let mut pane = rect;
         if self.settings.compare == Compare::Beside && !self.held_before {
@@ -26,7 +27,7 @@ impl Studio {
         (pane, [x, y], pane.width().max(1.0) / pane.height().max(1.0))
     }
 
-    /// Where a point of the window lies on the ground.
+    /// Returns the place on the ground under a point of the window.
     pub(super) fn ground_at(&self, rect: Rect, pointer: egui::Pos2) -> Option<Cursor> {
         let painted = self.painted.as_ref()?;
         let (_, ndc, aspect) = self.pane(rect, pointer);
@@ -50,7 +51,7 @@ impl Studio {
         let (modifiers, scroll, dt, now) =
             ui.input(|input| (input.modifiers, input.smooth_scroll_delta().y, input.stable_dt, input.time));
         let size = [rect.width(), rect.height()];
-        // Two fingers zoom and move, wherever they are; what one of them began ends.
+        // Two fingers zoom and move, wherever they are; this cancels what the first finger started.
         if let Some(touch) = ui.input(|input| input.multi_touch())
             && rect.contains(touch.center_pos)
         {
@@ -63,7 +64,7 @@ impl Studio {
             self.cursor = None;
             return;
         }
-        // The last finger of two turns nothing on its way up.
+        // After a two-finger gesture, the last finger must not turn the view before it is lifted.
         if self.drag.touched.is_some_and(|touched| now - touched < 0.3) {
             return;
         }
@@ -98,7 +99,7 @@ impl Studio {
         }
         if response.drag_stopped_by(PointerButton::Primary) {
             self.send_dabs(now);
-            // A press that was too long for a click has begun a line, and no more.
+            // A press that was too long for a click only starts a line.
             if std::mem::take(&mut self.drag.penning) && self.tools.pen.line.len() > 1 {
                 self.pen_done();
             }
@@ -156,12 +157,12 @@ impl Studio {
         }
     }
 
-    /// Whether the right button makes W, A, S, D, Q and E fly.
+    /// Returns true while the right button is down, when W, A, S, D, Q and E fly.
     pub fn is_flying(&self, ui: &Ui) -> bool {
         !self.map && ui.input(|input| input.pointer.secondary_down())
     }
 
-    /// Takes the brush to where the cursor is, and sends what has come together if it is time.
+    /// Moves the brush to the cursor, and sends the collected points if it is time.
     pub(super) fn dab(&mut self, now: f64) {
         let Some(cursor) = self.cursor else { return };
         let spacing = 0.25 * self.tools.radius();

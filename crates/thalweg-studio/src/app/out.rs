@@ -1,4 +1,4 @@
-//! What leaves the window: pictures, the frames of a turntable and of a time-lapse, the command line.
+//! Output of the window: pictures, the frames of a turntable and of a time-lapse, and the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ use crate::goods::Goods;
 use crate::options::{Page, PresetCard};
 use crate::session::Order;
 
-/// Frames of a turntable.
+/// The number of frames of a turntable.
 const TURN: u32 = 120;
 /// Width and height of a frame in pixels.
 const FRAME: [u32; 2] = [1280, 720];
 
 impl Studio {
-    /// Saves the view, so many times its size, with the number of droplets in the picture's name.
+    /// Saves the view, enlarged by the factor `times`, with the number of droplets in the picture's name.
     pub fn save_picture(&mut self, times: u32) {
         let name = format!("{}-{}-droplets.png", self.stem(), self.snapshot.particles);
         if self.options.page.is_some() {
@@ -39,7 +39,7 @@ impl Studio {
         }
     }
 
-    /// Gives the page's user what is ready for him: files of the session's, and the picture that was begun.
+    /// Gives the page's user the files that are ready: exports of the session, and the picture that was started.
     pub(crate) fn give(&mut self) {
         let Some(page) = self.options.page.clone() else { return };
         for file in page.link.files() {
@@ -68,14 +68,14 @@ impl Studio {
         }
     }
 
-    /// Gives the page's user the recipe; its elevation model, if it has one, is named as it lies in a folder.
+    /// Gives the page's user the recipe. If it has an elevation model, the recipe refers to it by its file name.
     fn give_recipe(&mut self, page: &Page) {
         let name = format!("{}.toml", self.stem());
         page.host.give(&name, self.recipe.to_toml().as_bytes());
         self.say(format!("Saved {name}"));
     }
 
-    /// Has the session write these for the page's user.
+    /// Makes the session export these files for the page's user.
     pub fn export(&mut self, goods: Goods) {
         let name = goods.file(&self.stem());
         self.say(format!("Writing {name}"));
@@ -94,7 +94,7 @@ impl Studio {
         }
     }
 
-    /// The view as a picture.
+    /// Renders the view as a picture.
     #[cfg(not(target_arch = "wasm32"))]
     fn rendered(&mut self, size: [u32; 2], times: u32) -> Result<Picture, String> {
         let frame = self.frame(size);
@@ -159,7 +159,7 @@ impl Studio {
         }
     }
 
-    /// The command that builds this world. A recipe that is in no file as it is now is saved in one of its own.
+    /// Returns the command that builds this world. If no file contains the current recipe, it is saved in a new one.
     pub fn command_line(&mut self) -> Option<String> {
         if let Some(line) = preset_line(&self.recipe, &self.options.presets) {
             return Some(line);
@@ -167,7 +167,7 @@ impl Studio {
         let is_now = |path: &&PathBuf| {
             let lines = |recipe: &Recipe| recipe.drawn(&self.snapshot.grid).ok();
             Recipe::read(*path).is_ok_and(|mut saved| {
-                // Lines that were drawn here lie in a file there.
+                // A sketch drawn here is embedded in the recipe, but is a separate file when saved.
                 if saved.sketch.is_some() && lines(&saved) == lines(&self.recipe) {
                     saved.sketch.clone_from(&self.recipe.sketch);
                 }
@@ -187,7 +187,7 @@ impl Studio {
         saved.filter(|saved| *saved == path).map(|path| format!("thalweg build {}", quoted(&path)))
     }
 
-    /// Name and seed, fit for a file.
+    /// The world's name and seed, in a form that suits a file name.
     fn stem(&self) -> String {
         let name: String =
             self.recipe.name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
@@ -195,7 +195,7 @@ impl Studio {
     }
 }
 
-/// The command line of a preset of which only cells, seed and parameters were changed.
+/// Returns the command line of a preset if only its cells, seed and parameters were changed.
 fn preset_line(recipe: &Recipe, presets: &[PresetCard]) -> Option<String> {
     let preset = presets.iter().find(|preset| preset.name == recipe.name)?;
     let set = recipe.overrides_of(&Recipe::parse(&preset.text).ok()?)?;
@@ -206,7 +206,7 @@ fn preset_line(recipe: &Recipe, presets: &[PresetCard]) -> Option<String> {
     Some(format!("thalweg build {}{words}", preset.name))
 }
 
-/// Writes a picture beside its place, then renames it.
+/// Writes a picture to a temporary file, then renames it.
 fn write(path: &Path, picture: &Picture) -> Result<(), String> {
     let encode = |file: &mut _| picture.encode(file).map_err(Error::io(path, "write"));
     atomic(path, encode).map_err(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! Words over the view: what is compared, the legend, the ground under the cursor, the droplet that was followed.
+//! Text over the view: labels of the comparison, the legend, the ground under the cursor, and the traced droplet.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Stroke as Pen, Ui, pos2, vec2};
 use thalweg_core::{Field, Terrain};
@@ -11,7 +11,7 @@ use crate::ui::legend::legend;
 use crate::ui::words::short;
 
 impl Studio {
-    /// Legend, probe, droplet's read-out and the swipe's line over the view.
+    /// Draws the legend, the probe, the droplet's values and the line of the swipe over the view.
     pub(super) fn over(&mut self, ui: &Ui, rect: Rect) {
         let comparing = self.painted.as_ref().is_some_and(|painted| painted.before.is_some());
         match self.settings.compare {
@@ -45,7 +45,8 @@ impl Studio {
         }
     }
 
-    /// The followed droplet in numbers, at the point of its path nearest to the cursor.
+    /// Returns the values of the traced droplet at the point of its path nearest to the cursor, or at its end without
+    /// a cursor.
     pub fn read_out(&self) -> Option<String> {
         let points = &self.snapshot.trace.points;
         let first = points.first()?;
@@ -70,7 +71,7 @@ impl Studio {
     }
 }
 
-/// What is known of the ground under the cursor.
+/// Describes the ground under the cursor.
 fn under(terrain: &Terrain, cursor: Cursor, read: &[(String, String, Field<f32>)]) -> String {
     let mut text = format!(
         "{:.1} m · slope {:.1}°\nx {:.0} m  y {:.0} m",
@@ -88,12 +89,12 @@ fn under(terrain: &Terrain, cursor: Cursor, read: &[(String, String, Field<f32>)
     text
 }
 
-/// A line of words on the view.
+/// Draws a line of text on the view.
 pub(super) fn words(ui: &Ui, at: egui::Pos2, anchor: Align2, text: &str) {
     boxed(ui, at, anchor, text);
 }
 
-/// Words in a dark box.
+/// Draws text in a dark box.
 fn boxed(ui: &Ui, at: egui::Pos2, anchor: Align2, text: &str) {
     let galley = ui.painter().layout_no_wrap(text.to_string(), FontId::proportional(12.0), Color32::from_gray(238));
     let rect = anchor.anchor_size(at, galley.size() + vec2(16.0, 10.0));

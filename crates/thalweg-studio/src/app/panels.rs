@@ -1,4 +1,4 @@
-//! What stands round the view: the row at the top, the panels at its sides, tools, and what was said lately.
+//! The surroundings of the view: the toolbar, the side panels, the tools and the recent messages.
 
 use eframe::egui::{self, RichText, TextEdit, Ui};
 use thalweg_sim::recipe::Recipe;
@@ -76,7 +76,7 @@ impl Studio {
         let Some(Text { text, of, problem }) = &mut self.text else {
             return self.stages.show(ui, &mut self.recipe, self.snapshot.stage);
         };
-        // What was changed elsewhere comes in, unless something half-typed would be lost.
+        // Show changes from elsewhere, unless text that is being typed would be lost.
         let now = self.recipe.to_toml();
         if problem.is_none() && *of != now {
             (*text, *of) = (now.clone(), now);
@@ -93,7 +93,7 @@ impl Studio {
                         *of = recipe.to_toml();
                         (self.recipe, *problem, changed) = (recipe, None, true);
                     }
-                    // The last good one keeps running.
+                    // The last valid recipe keeps running.
                     Err(error) => *problem = Some(error.to_string()),
                 }
             }
@@ -116,7 +116,7 @@ impl Studio {
         }
     }
 
-    /// The tools, in the view's corner.
+    /// Draws the tools in the corner of the view.
     pub(super) fn palette(&mut self, ui: &Ui) {
         let at = self.view_rect.left_top() + egui::vec2(10.0, 10.0);
         egui::Area::new(egui::Id::unique("tools")).fixed_pos(at).show(ui.ctx(), |ui| {
@@ -130,7 +130,7 @@ impl Studio {
         });
     }
 
-    /// What was said lately.
+    /// Draws the recent messages.
     pub(super) fn said(&mut self, ui: &Ui) {
         let now = self.now;
         self.words.retain(|(until, ..)| *until > now);

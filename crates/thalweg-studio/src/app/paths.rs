@@ -1,10 +1,10 @@
-//! Paths that nothing has yet.
+//! Paths that do not exist yet.
 
 use std::path::{Path, PathBuf};
 
 use crate::platform;
 
-/// A path that nothing has yet; a number goes before the name's ending.
+/// Returns a path that does not exist yet; if necessary, a number is inserted before the extension.
 pub(super) fn free(folder: &Path, name: &str) -> PathBuf {
     let (stem, ending) = name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
     let named = |n: u64| match n {

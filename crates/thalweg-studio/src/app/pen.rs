@@ -1,4 +1,4 @@
-//! The pen on the land: what it draws goes into the recipe, by which the run begins anew.
+//! The pen on the terrain. What it draws goes into the recipe, and the run starts again with it.
 
 use eframe::egui::Key;
 use thalweg_core::{Extent, Point};
@@ -8,11 +8,12 @@ use crate::app::state::Studio;
 use crate::ui::pen::Nib;
 use crate::view::look::{Dot, Line};
 
-/// Most parts of lines that are drawn.
+/// The maximum number of line segments that are drawn.
 const MOST: f64 = 8000.0;
-/// Parts of a line as long as the land.
+/// The number of segments of a line as long as the terrain.
 const PARTS: f64 = 512.0;
-/// Lines are seen so far over the ground, as a share of the land's longer side: what is rough between two parts does not hide them.
+/// The height of lines above the ground, as a fraction of the terrain's longer side, so that roughness between the
+/// ends of a segment does not hide it.
 const OVER: f32 = 0.002;
 
 fn colour(kind: SketchKind) -> [f32; 4] {
@@ -25,16 +26,16 @@ fn colour(kind: SketchKind) -> [f32; 4] {
 }
 
 impl Studio {
-    /// What is drawn, for the view; read where the recipe or the run's world is another one than before.
+    /// Reads the sketch for the view, if the recipe or the run's world has changed.
     pub(super) fn read_lines(&mut self) {
         let of = (self.snapshot.revision, self.recipe.sketch.clone());
         if self.lines.0.as_ref() != Some(&of) {
-            // What is wrong with a file the run says.
+            // Problems with a file are reported by the run.
             self.lines = (Some(of), self.recipe.drawn(&self.snapshot.grid).unwrap_or_default());
         }
     }
 
-    /// A click of the pen.
+    /// Handles a click of the pen.
     pub(super) fn pen_click(&mut self, place: Point) {
         if self.tools.pen.nib == Some(Nib::Erase) {
             let Some(number) = self.tools.pen.nearest(place, &self.lines.1) else {
@@ -47,7 +48,7 @@ impl Studio {
         }
     }
 
-    /// The line is done: into the recipe with it.
+    /// Adds the finished line to the recipe.
     pub(super) fn pen_done(&mut self) {
         let world = self.recipe.sketch_world(&self.snapshot.grid).extent;
         if let Some(feature) = self.tools.pen.finish(world, &self.lines.1) {
@@ -63,7 +64,7 @@ impl Studio {
         }
     }
 
-    /// What keys do while a line is drawn.
+    /// Handles keys while a line is drawn.
     pub(super) fn pen_keys(&mut self, struck: impl Fn(Key) -> bool) {
         if struck(Key::Escape) {
             self.tools.pen.line.clear();
@@ -73,7 +74,8 @@ impl Studio {
         }
     }
 
-    /// The lines that are drawn, while the tools are open, and the one that is begun.
+    /// Returns the sketch's lines and points, and the line that has been started, while the tools or the pen are in
+    /// use.
     pub(super) fn drawn_lines(&self) -> (Vec<Line>, Vec<Dot>) {
         let (mut lines, mut dots) = (Vec::new(), Vec::new());
         let Some(painted) = self.painted.as_ref().filter(|_| self.tools_open || self.tools.pen.nib.is_some()) else {
@@ -89,6 +91,7 @@ impl Studio {
         let all: Vec<_> = done.chain(begun).collect();
         let long = |[a, b]: [Point; 2]| (a.x - b.x).hypot(a.y - b.y);
         let pairs = |points: &[Point]| points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
+        // Limit the number of segments: longer steps if the lines are long in total.
         let total: f64 = all.iter().flat_map(|(_, points)| pairs(points)).map(long).sum();
         let step = (extent / PARTS).max(total / MOST);
         let over = |place: Point| self.lifted(place).map(|[x, y, z]| [x, y, z + OVER * extent as f32]);

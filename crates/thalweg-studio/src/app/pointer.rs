@@ -1,27 +1,27 @@
-//! Where the mouse is on the ground, and what it has begun.
+//! The position of the mouse on the terrain, and the drag in progress.
 
 use glam::Vec3;
 use thalweg_core::{Cell, Point};
 
-/// What the mouse has begun.
+/// The drag in progress.
 #[derive(Default)]
 pub struct Drag {
-    /// Points of a brush that were not sent yet, in world metres.
+    /// The points of a brush that have not been sent yet, in world metres.
     pub points: Vec<Point>,
-    /// When the last were sent.
+    /// The time at which points were last sent.
     pub sent: f64,
-    /// The pen is being drawn along.
+    /// True while a line is being drawn with the pen.
     pub penning: bool,
-    /// When two fingers were last on the view.
+    /// The time at which two fingers were last on the view.
     pub touched: Option<f64>,
-    /// The swipe's line is being moved.
+    /// True while the swipe's line is being moved.
     pub swiping: bool,
 }
 
-/// Where the cursor is on the ground.
+/// The position of the cursor on the terrain.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor {
-    /// Metres east and north of the middle, and exaggerated height.
+    /// Metres east and north of the centre, and exaggerated height.
     pub at: Vec3,
     /// The same place in world metres.
     pub place: Point,

@@ -1,4 +1,4 @@
-//! What worker and painter have ready, and what is asked of them next.
+//! Exchange with the worker and the painter: takes their results and sends the next requests.
 
 use std::sync::Arc;
 use thalweg_core::Extent;
@@ -13,12 +13,12 @@ use crate::ui::scene::Scene;
 use crate::ui::tools::Tools;
 use crate::view::camera::Camera;
 
-/// Seconds in which a worker may break down so often and begin again.
+/// A worker that breaks down is restarted, but at most this many times within this many seconds.
 const MINUTE: f64 = 60.0;
 const MOST_DEATHS: usize = 3;
 
 impl Studio {
-    /// Takes what worker and painter have ready.
+    /// Takes the results of the worker and the painter.
     pub(super) fn take(&mut self) {
         if let Some(latest) = self.worker.latest()
             && !Arc::ptr_eq(&latest, &self.snapshot)
@@ -31,11 +31,11 @@ impl Studio {
                 self.say(latest.news.1.clone());
             }
             if latest.revision != self.snapshot.revision {
-                // Another world may count its states from the start.
+                // Another world may start its version numbers from the beginning.
                 self.asked = None;
             }
             self.snapshot = latest;
-            // It could be opened.
+            // The world could be opened, so there is no need to return to the one before.
             self.left.take_if(|left| self.snapshot.revision >= left.revision && self.snapshot.problem.is_none());
             self.adopt();
         }
@@ -64,9 +64,10 @@ impl Studio {
                 let suits = painted.now.suggested_exaggeration();
                 let [low, high] = painted.now.extremes();
                 let rising = painted.eroding;
-                // Flat ground has no scale; and what was asked for before this world was opened is not of it.
+                // Flat terrain has no scale; and a result that was requested before this world was opened does not
+                // belong to it.
                 let first = !self.framed && low < high && painted.revision >= self.world;
-                // The land must be seen to rise: once it erodes, the scale follows it slowly.
+                // The terrain must be seen to rise: once it erodes, the exaggeration follows it slowly.
                 if first || (!rising && low < high) {
                     self.fits = suits;
                 } else if self.framed && low < high && (suits / self.fits - 1.0).abs() > 0.02 {
@@ -88,7 +89,8 @@ impl Studio {
         }
     }
 
-    /// Gives a worker that broke down its recipe again, if it can begin anew. One that breaks down again and again stands still.
+    /// Restarts a worker that broke down with the current recipe, if possible. A worker that breaks down repeatedly is
+    /// paused, and finally not restarted.
     fn begin_again(&mut self) -> bool {
         let now = self.now;
         self.deaths.retain(|death| now - death < MINUTE);
@@ -104,8 +106,7 @@ impl Studio {
         true
     }
 
-    /// Takes over the worker's recipe where it has one of its own: with strokes of the hand, or after an edit that was
-    /// refused.
+    /// Adopts the worker's recipe if it differs: with strokes of tools, or after an edit that was refused.
     pub(super) fn adopt(&mut self) {
         if self.snapshot.revision != self.revision || *self.snapshot.recipe == *self.recipe.to_toml() {
             return;
@@ -114,7 +115,7 @@ impl Studio {
         if self.snapshot.problem.is_some() {
             self.history.refuse(&self.recipe.to_toml());
         }
-        // A world that could not be opened leaves all as it was.
+        // If a world could not be opened, everything returns to what it was before.
         match self.left.take().filter(|left| left.revision == self.revision && self.snapshot.problem.is_some()) {
             Some(left) => (recipe.folder, self.path, self.history) = (left.folder, left.path, left.history),
             None => recipe.folder.clone_from(&self.recipe.folder),
@@ -122,7 +123,7 @@ impl Studio {
         self.recipe = recipe;
     }
 
-    /// Asks the painter for what is to be shown next.
+    /// Requests the next picture from the painter, unless it is busy or there is no change.
     pub(super) fn order_paint(&mut self) {
         let order = self.wanted();
         if self.asked.as_ref() == Some(&order) || self.painter.is_busy() {
@@ -142,12 +143,13 @@ impl Studio {
         self.asked = Some(order);
     }
 
-    /// Whether the view shows all that the worker has shown, in the manner that is asked for.
+    /// Returns true if the view shows the worker's latest snapshot with the current settings.
     pub fn is_settled(&self) -> bool {
         !self.painter.is_busy() && self.asked.as_ref() == Some(&self.wanted())
     }
 
-    /// What is to be shown: the terrain's version, how, and whether with the terrain before.
+    /// Returns the display request: the terrain's version, the settings, and true if the terrain before erosion is
+    /// included.
     pub(super) fn wanted(&self) -> (u64, Wants, bool) {
         let wants = Wants {
             most: self.scene.as_ref().map_or(1024, Scene::most_cells),

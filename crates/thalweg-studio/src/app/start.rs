@@ -1,4 +1,4 @@
-//! Fonts and small pictures of the window.
+//! Fonts and thumbnails of the window.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use thalweg_render::pictures::picture::Picture;
 
 use crate::options::PresetCard;
 
-/// The window's fonts, and one behind them that has the signs of formulas.
+/// Returns the window's fonts, with a fallback font that has mathematical symbols.
 pub(super) fn fonts() -> egui::FontDefinitions {
     let mut fonts = egui::FontDefinitions::default();
     let signs = egui::FontData::from_static(dejavu::sans::regular());
@@ -18,7 +18,7 @@ pub(super) fn fonts() -> egui::FontDefinitions {
     fonts
 }
 
-/// The small picture of a preset.
+/// Loads the thumbnail of a preset; `None` if it has none.
 pub(super) fn thumbnail(ctx: &Context, preset: &PresetCard) -> Option<egui::TextureHandle> {
     let picture = Picture::decode(std::io::Cursor::new(preset.thumbnail)).ok()?;
     let [rows, columns] = picture.size();

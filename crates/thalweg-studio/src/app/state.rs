@@ -1,4 +1,4 @@
-//! [`Studio`]: the window's state.
+//! [`Studio`]: the state of the window.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -31,15 +31,16 @@ use crate::view::camera::Camera;
 use crate::view::target::Reading;
 use thalweg_render::products::overlay::Overlay;
 
-/// Width in points up to which a page has no room for panels beside the land.
+/// The width in points up to which a page has no room for panels next to the terrain.
 pub(crate) const NARROW: f32 = 900.0;
-/// Bytes of a recipe that a page takes without asking (of copies of it there is as much as makes a GiB), and what there is of 32 bits of addresses beside the program's own.
+/// The memory in bytes that a recipe may need on a page without a question (its copies together take about 1 GiB), and
+/// the most that a page can use: what 32-bit addresses leave besides the program itself.
 const ALLOWED: u64 = 3 << 28;
 const MOST_MEMORY: u64 = 7 << 29;
-/// Seconds that a word stays.
+/// How long a message stays, in seconds.
 const WORDS: f64 = 6.0;
 
-/// The window's state.
+/// The state of the window.
 pub struct Studio {
     pub(crate) options: Options,
     pub(crate) worker: Worker,
@@ -48,31 +49,32 @@ pub struct Studio {
     /// The recipe as the panels show and change it.
     pub(crate) recipe: Recipe,
     pub(crate) path: Option<PathBuf>,
-    /// Counts edits; the worker says which it knows of.
+    /// The number of edits; each snapshot states the last one that the worker knows.
     pub(crate) revision: u64,
-    /// The edit by which this world was opened, and what was left for it.
+    /// The edit with which this world was opened, and what was open before it.
     pub(crate) world: u64,
     pub(crate) left: Option<Left>,
-    /// Orders of the hand given, and whether to undo or to redo once they are obeyed.
+    /// The number of tool orders sent (strokes and droplets), and `Some(true)` to undo or `Some(false)` to redo once
+    /// the worker has carried them out.
     pub(crate) sent: u64,
     pub(crate) later: Option<bool>,
-    /// Whether it was said that the worker has broken down.
+    /// True if a message about the worker's failure has been shown.
     pub(crate) told: bool,
-    /// Whether the land was framed since this world was opened.
+    /// True if the terrain has been framed since this world was opened.
     pub(crate) framed: bool,
     pub(crate) history: History,
-    /// The recipe as text, while it is being edited as such.
+    /// The recipe as text, while it is being edited in that form.
     pub(crate) text: Option<Text>,
     pub(crate) knobs: Knobs,
     pub(crate) thumbnails: Vec<Option<egui::TextureHandle>>,
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) painted: Option<Painted>,
-    /// The terrain and the manner of the last order to the painter.
+    /// The terrain's version and the settings of the last request to the painter.
     pub(crate) asked: Option<(u64, Wants, bool)>,
     pub(crate) overlays: (u64, Vec<Overlay>),
-    /// The exaggeration that fits the land, following it slowly.
+    /// The exaggeration that suits the terrain; it follows changes slowly.
     pub(crate) fits: f32,
-    /// Whether the camera was moved by hand since the land was framed.
+    /// True if the user has moved the camera since the terrain was framed.
     pub(crate) moved: bool,
     pub(crate) settings: Settings,
     pub(crate) stages: Panel,
@@ -85,40 +87,40 @@ pub struct Studio {
     pub(crate) held_before: bool,
     pub(crate) cursor: Option<Cursor>,
     pub(crate) drag: Drag,
-    /// What is drawn, and of which edit and which recipe's sketch that is.
+    /// The sketch that is drawn, and the edit and the source of the recipe's sketch that it comes from.
     pub(crate) lines: (Option<(u64, Option<SketchFrom>)>, Sketch),
-    /// Where the view is in the window, and its pixels.
+    /// The position of the view in the window, and its size in pixels.
     pub(crate) view_rect: egui::Rect,
     pub(crate) drawn_size: [u32; 2],
     pub(crate) frames: Option<Frames>,
     pub(crate) asking: Option<(Ask, Receiver<Option<PathBuf>>)>,
     pub(crate) keys: bool,
     pub(crate) sides: [bool; 2],
-    /// Whether the first frame was drawn, before which nobody knows how wide the window is.
+    /// True once the first frame has been drawn; before that the width of the window is unknown.
     pub(crate) begun: bool,
-    /// A picture on its way back from the GPU, and the name of its file.
+    /// A picture that is being read back from the GPU, and the name of its file.
     pub(crate) reading: Option<(String, Reading)>,
-    /// When the worker broke down and began again.
+    /// The times at which the worker broke down and was restarted.
     pub(crate) deaths: Vec<f64>,
-    /// Bytes that a page may take without asking.
+    /// The memory in bytes that a page may use without a question.
     pub(crate) allowed: u64,
-    /// Until when a shower by hand is seen.
+    /// The time until which a shower made with the tool is shown.
     pub(crate) shower: f64,
     pub(crate) words: Vec<(f64, String, bool)>,
     pub(crate) news: u64,
     pub(crate) now: f64,
 }
 
-/// A recipe being typed.
+/// A recipe that is being edited as text.
 pub(crate) struct Text {
     pub(super) text: String,
-    /// The recipe that it was when it last was one.
+    /// The text of the last valid recipe.
     pub(super) of: String,
-    /// What is wrong with it.
+    /// The error in the current text.
     pub(super) problem: Option<String>,
 }
 
-/// What was open before another world, for the case that this cannot be opened.
+/// The state that was open before another world, to return to if that world cannot be opened.
 pub(crate) struct Left {
     pub(crate) revision: u64,
     pub(crate) path: Option<PathBuf>,
@@ -127,15 +129,15 @@ pub(crate) struct Left {
 }
 
 impl Studio {
-    /// The studio in a window, or in a test without one; without a GPU nothing is drawn of the land.
+    /// Creates the studio in a window, or without one for tests. Without a GPU the terrain is not drawn.
     ///
     /// # Errors
-    /// When the recipe cannot begin, or the system gives no thread.
+    /// Returns an error if the recipe cannot be started or the system provides no thread.
     pub fn new(options: Options, ctx: &Context, state: Option<RenderState>) -> Result<Self, String> {
         ctx.set_fonts(fonts());
         let recipe = options.recipe.clone();
         let (worker, painter) = match &options.page {
-            // A page is as light or dark as the others of its user.
+            // A page follows the light or dark theme of the user's browser.
             Some(page) => {
                 ctx.set_theme(egui::ThemePreference::System);
                 (Worker::elsewhere(page.link.clone()), page.link.clone() as Rc<dyn Painter>)
@@ -148,7 +150,7 @@ impl Studio {
             }
         };
         let snapshot = loop {
-            // The worker hangs the first snapshot out before anything else.
+            // The worker publishes its first snapshot before it does anything else.
             match worker.latest() {
                 Some(snapshot) => break snapshot,
                 None if worker.is_broken() => return Err("the simulation breaks down at once".into()),
@@ -211,64 +213,64 @@ impl Studio {
         })
     }
 
-    /// What the worker showed last.
+    /// The latest snapshot from the worker.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// The recipe as the panels have it.
+    /// The recipe as the panels have it, as TOML.
     pub fn recipe_text(&self) -> String {
         self.recipe.to_toml()
     }
 
-    /// The sun that lights the land.
+    /// The sun that lights the terrain.
     pub fn sun(&self) -> Sun {
         self.settings.look.sun
     }
 
-    /// The radius in metres of the tool in hand; 0 without one.
+    /// The radius of the active tool in metres; 0 without one.
     pub fn brush_radius(&self) -> f64 {
         self.tools.radius()
     }
 
-    /// What was said last, while it stays.
+    /// The last message, while it is shown.
     pub fn said_last(&self) -> Option<&str> {
         self.words.last().map(|(_, text, _)| text.as_str())
     }
 
-    /// Tells the worker something.
+    /// Sends an order to the worker.
     pub fn order(&self, order: Order) {
         self.worker.tell(order);
     }
 
-    /// Whether the view shows the land.
+    /// Returns true if the view shows the terrain.
     pub fn is_painted(&self) -> bool {
         self.painted.is_some()
     }
 
-    /// Factor on heights.
+    /// The factor on heights.
     pub(crate) fn exaggeration(&self) -> f32 {
         self.settings.exaggeration.unwrap_or(if self.fits > 0.0 { self.fits } else { 1.0 })
     }
 
-    /// Says something for a while.
+    /// Shows a message for a while.
     pub(crate) fn say(&mut self, text: String) {
         self.words.push((self.now + WORDS, text, false));
     }
 
-    /// Tells the worker what the hand does.
+    /// Sends an order of a tool to the worker, and counts it.
     pub(crate) fn hand(&mut self, order: Order) {
         self.sent += 1;
         self.worker.tell(order);
     }
 
-    /// Says what went wrong; what is still to be read is not said twice.
+    /// Shows an error message. If the same message is still shown, it is replaced.
     pub fn complain(&mut self, text: String) {
         self.words.retain(|(_, said, _)| *said != text);
         self.words.push((self.now + 2.0 * WORDS, text, true));
     }
 
-    /// Whether a page may take the memory that a recipe needs: much of it is asked for once, not taken.
+    /// Returns true if a page may use the memory that a recipe needs; asks the user once if it is a lot.
     pub(crate) fn may_take(&mut self, recipe: &Recipe) -> bool {
         let Some(page) = &self.options.page else { return true };
         let Ok(need) = recipe.grid().map(|grid| recipe.memory(&grid)) else { return true };
@@ -286,7 +288,8 @@ impl Studio {
         let question = format!("{} needs about {need_gib:.1} GiB of memory. Go on?", recipe.name);
         if page.host.allows(&question) {
             self.allowed = need;
-            // What is weighed as work begins has copies in it that the recipe's own count has not.
+            // The check at the start of a run counts copies of the terrain that the recipe's own estimate does not
+            // include.
             page.link.allow(2 * need);
         }
         need <= self.allowed
@@ -305,14 +308,14 @@ impl Studio {
         self.worker.tell(Order::Edit(Box::new(self.recipe.clone()), self.revision, self.snapshot.strokes));
     }
 
-    /// Goes back in the recipe's history, or forth; whether there was anywhere to go.
+    /// Goes back or forward in the recipe's history; returns true if there was a state to go to.
     pub(crate) fn walk(&mut self, back: bool) -> bool {
         if self.sent > self.snapshot.heard {
-            // What the hand has done is not in the recipe yet.
+            // The tool's latest strokes are not in the recipe yet, so the step is postponed.
             self.later = Some(back);
             return false;
         }
-        // What the mouse has just changed is a state of its own.
+        // The mouse's latest changes become a separate state of the history.
         self.history.push(&self.recipe.to_toml());
         let text = if back { self.history.undo() } else { self.history.redo() };
         let Some(Ok(mut recipe)) = text.map(Recipe::parse) else { return false };

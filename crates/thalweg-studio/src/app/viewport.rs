@@ -6,7 +6,7 @@ use crate::app::over::words;
 use crate::app::state::Studio;
 
 impl Studio {
-    /// Draws the view into all that is left of the window.
+    /// Draws the view into the remaining area of the window.
     pub fn viewport(&mut self, ui: &mut Ui) {
         let rect = ui.available_rect_before_wrap();
         let response = ui.allocate_rect(rect, Sense::click_and_drag());

@@ -1,4 +1,4 @@
-//! [`Explorer`]: the window, a frame at a time.
+//! [`Explorer`]: the window of the explorer, frame by frame.
 
 use eframe::egui::{self, CentralPanel, Color32, Context, Key, PointerButton, Rect, Response, Sense, Ui, pos2};
 use eframe::egui_wgpu::RenderState;
@@ -15,12 +15,12 @@ use crate::ui::words::short;
 use crate::view::camera::Camera;
 use crate::view::look::Look;
 
-/// The nearest that the eye comes, in cells of the finest level.
+/// The smallest distance of the eye from its target, in cells of the finest level.
 const NEAREST: f64 = 40.0;
-/// Metres over which haze thickens, in distances of the eye.
+/// The distance over which haze thickens, as a multiple of the eye's distance.
 const AIR: f32 = 6.0;
 
-/// A window upon a world.
+/// A window onto a world.
 pub struct Explorer {
     world: World,
     streamer: Streamer,
@@ -34,10 +34,10 @@ pub struct Explorer {
 }
 
 impl Explorer {
-    /// The explorer in a window, or in a test without one; without a GPU nothing is drawn.
+    /// Creates the explorer in a window, or without one for tests. Without a GPU nothing is drawn.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// Returns an error if the system provides no thread.
     pub fn new(
         world: World,
         (stand, look): (Stand, Look),
@@ -60,23 +60,24 @@ impl Explorer {
         })
     }
 
-    /// Where it looks, and from where.
+    /// The viewpoint.
     pub fn stand(&self) -> Stand {
         self.stand
     }
 
-    /// Levels of the rings that it shows, from the finest.
+    /// The levels of the rings that are shown, finest first.
     pub fn levels(&self) -> Vec<u32> {
         self.shown.rings().map(|held| held.ring.level).collect()
     }
 
-    /// Whether all that is wanted is shown.
+    /// Returns true if all required rings are shown.
     pub fn is_settled(&self) -> bool {
         let wanted = self.stand.rings(self.world.frame(), self.size[1]);
         self.streamer.is_idle() && wanted.iter().all(|ring| self.shown.holds(ring))
     }
 
-    /// One frame: rings that are ready come in, the mouse moves the eye, what is wanted now is asked for.
+    /// Runs one frame: takes the rings that are ready, moves the eye with the mouse, and requests the rings that are
+    /// required now.
     pub fn frame_ui(&mut self, ui: &mut Ui) {
         CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
             let rect = ui.available_rect_before_wrap();
@@ -110,7 +111,7 @@ impl Explorer {
         });
     }
 
-    /// What is read at the window's foot.
+    /// The text at the bottom of the window.
     pub fn words(&self) -> String {
         let Point { x, y } = self.stand.place;
         let cell = self.shown.rings().next().map_or(0.0, |held| self.world.frame().width(held.ring.level));
@@ -131,7 +132,7 @@ impl Explorer {
         let wanted = self.stand.rings(self.world.frame(), self.size[1]);
         for made in self.streamer.take() {
             match made {
-                // The eye has gone on since.
+                // The eye has moved on since this ring was requested.
                 Ok(made) if !wanted.contains(&made.ring) => {}
                 Ok(made) => {
                     if let Some(terrain) = self.shown.take(made)
@@ -149,7 +150,7 @@ impl Explorer {
         self.shown.settle(&wanted);
     }
 
-    /// Asks for the rings that are wanted and not there, the coarsest first.
+    /// Requests the rings that are required and missing, coarsest first.
     fn order(&self) {
         let wanted = self.stand.rings(self.world.frame(), self.size[1]);
         let missing = wanted.into_iter().filter(|ring| !self.shown.holds(ring) && self.problem.is_none());
@@ -202,7 +203,7 @@ impl Explorer {
         self.come_to_rest();
     }
 
-    /// Comes nearer by a factor, towards a point that is seen.
+    /// Zooms in by a factor, towards a point that is visible.
     pub fn zoom(&mut self, factor: f32, toward: Option<Vec3>) {
         let nearest = NEAREST * self.world.frame().width(finest(self.world.frame()));
         let frame = self.world.frame();
@@ -212,7 +213,7 @@ impl Explorer {
         camera.zoom(camera.distance / wanted, toward);
     }
 
-    /// The target becomes the place that is looked at, on the ground; the eye stays above it.
+    /// Makes the camera's target the place that is looked at, on the ground, and keeps the eye above the ground.
     fn come_to_rest(&mut self) {
         let frame = self.world.frame();
         let whole = frame.world(0);
@@ -232,7 +233,7 @@ impl Explorer {
         self.stand.camera.keep_above(&ground, scale);
     }
 
-    /// What is drawn now.
+    /// Returns the picture to draw now.
     fn picture(&self) -> Picture {
         let frame = self.world.frame();
         let look = Look { exaggeration: exaggeration(self.stand.camera.distance), ..self.look };

@@ -1,27 +1,30 @@
-//! A ring's ground as a terrain and as a surface: its rim runs over into the coarser ring about it, so that no seam shows.
+//! The ground of a ring as a terrain: its margin blends into the coarser ring around it, so that no seam is visible.
 
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
 use thalweg_core::{Cell, CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow};
 use thalweg_sim::world::World;
 
-/// Cells over which a ring's ground becomes that of the coarser one.
+/// The width of the margin in which a ring's ground blends into the coarser one, in cells.
 const RIM: i64 = 32;
-/// Cells at the rim that are the coarser ground and no other: as wide as the hole in the coarser ring is narrower.
+/// The width of the outermost part of the margin that is purely the coarser ground, in cells: wider than the overlap
+/// of the two rings.
 const SAME: i64 = 4;
 
-/// How narrow the hole in a coarser ring is, in cells of the finer one: the two overlap where they are the same.
+/// How much narrower than the finer ring the hole in a coarser ring is on each side, in cells of the finer one: the
+/// two rings overlap where their ground is the same.
 pub const OVERLAP: f64 = 2.0;
 
-/// The coarser cells that a ring's rim needs.
+/// Returns the coarser cells that a ring's margin needs.
 pub fn needed(frame: &Frame, level: u32, rect: CellRect<i64>) -> CellRect<i64> {
     rect.coarser().grown(1, frame.world(level.saturating_sub(1)))
 }
 
-/// A window of a world as a terrain. `around` are the cells of the next coarser level that [`needed_window`] says; without them nothing is blended.
+/// Converts a window of a world to a terrain. `around` has the cells of the next coarser level that [`needed`]
+/// returns; without them nothing is blended.
 ///
 /// # Errors
-/// When the window's cells are none of a grid.
+/// Returns an error if the window's cells do not form a valid grid.
 pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>) -> Result<Terrain> {
     let (frame, size) = (world.frame(), window.size());
     let mut grid = Grid::new(size, frame.width(window.level))?;
@@ -33,7 +36,7 @@ pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>
         Some(around) => Field::generate(size, |i, j| {
             let here = window.ground[(i, j)];
             let cell = Cell::new(window.rect.start.row + i as i64, window.rect.start.col + j as i64);
-            // The world's own edges are no rims.
+            // There is no margin along the world's own edges.
             let inward = (0..2).flat_map(|axis| {
                 let (start, end) = (window.rect.start[axis], window.rect.end[axis]);
                 let low = (start > whole.start[axis]).then_some(cell[axis] - start);
@@ -44,6 +47,7 @@ pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>
             if inward >= RIM {
                 return here;
             }
+            // Smoothstep from the coarser ground (t = 0) to the ring's own (t = 1).
             let t = ((inward - SAME) as f64 / (RIM - SAME) as f64).clamp(0.0, 1.0);
             let own = t * t * (3.0 - 2.0 * t);
             Height::saturating(own * here.metres() + (1.0 - own) * between(around, cell))
@@ -60,10 +64,11 @@ pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>
     Ok(terrain)
 }
 
-/// Height in metres of coarser ground at the middle of a cell of half the width.
+/// Returns the height in metres of the coarser ground at the centre of a cell of half its cell width, interpolated
+/// bilinearly.
 fn between(coarse: &LocalWindow, cell: Cell<i64>) -> f64 {
     let place = Cell::from_axes(|axis| {
-        // The middle of fine cell k lies at (k + ½) / 2 − ½ among the middles of coarse cells.
+        // The centre of fine cell k has the coordinate (k + ½) / 2 − ½ among the centres of coarse cells.
         let along = 0.5 * (cell[axis] as f64 + 0.5) - 0.5 - coarse.rect.start[axis] as f64;
         along.clamp(0.0, (coarse.size()[axis] - 1) as f64)
     });

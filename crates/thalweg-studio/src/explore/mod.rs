@@ -1,7 +1,8 @@
-//! The explorer: an endless world looked at from any distance, from the whole into a gully, without a stop.
+//! The explorer: a view of an unbounded world from any distance, from the whole world down to a gully, without
+//! interruption.
 //!
-//! What is seen is a nest of rings ([`rings`]): windows of the world, each twice as fine as the one about it. A thread makes them
-//! ready ([`streamer`]), the coarsest first, and the view shows what there is.
+//! The view shows nested rings ([`rings`]): windows of the world, each twice as fine as the one around it. A thread
+//! prepares them ([`streamer`]), coarsest first, and the view shows those that are ready.
 
 mod explorer;
 mod ground;

@@ -1,18 +1,19 @@
-//! [`rings`]: which windows of a world are seen from where, each as fine as its distance asks for (after Losasso & Hoppe 2004,
-//! "Geometry clipmaps: terrain rendering using nested regular grids").
+//! [`rings`]: selects the windows of a world that are visible from a viewpoint, each as fine as its distance requires
+//! (after Losasso & Hoppe 2004, "Geometry clipmaps: terrain rendering using nested regular grids").
 
 use thalweg_core::{Cell, CellRect, Extent, Point};
 use thalweg_refine::Frame;
 
-/// Cells on a side of a ring.
+/// The number of cells on a side of a ring.
 const SIDE: i64 = 512;
-/// Cells by which a ring follows the eye: an even number, so that it holds whole cells of the next coarser level.
+/// The steps in which a ring follows the eye, in cells: an even number, so that the ring consists of whole cells of
+/// the next coarser level.
 const STEP: i64 = 64;
-/// Pixels that a cell of the finest ring is wide in the middle of the picture.
+/// The width of a cell of the finest ring in pixels, in the centre of the picture.
 const GRAIN: f64 = 1.5;
-/// How far the land is seen, in distances of the eye from what it looks at.
+/// How far the terrain is shown, as a multiple of the eye's distance from its target.
 const FAR: f64 = 8.0;
-/// Most cells on a side of the coarsest ring.
+/// The maximum number of cells on a side of the coarsest ring.
 const MOST: i64 = 2048;
 
 /// A window of a level.
@@ -20,12 +21,12 @@ const MOST: i64 = 2048;
 pub struct Ring {
     /// The level.
     pub level: u32,
-    /// Its cells.
+    /// The cells of the level.
     pub rect: CellRect<i64>,
 }
 
 impl Ring {
-    /// The position of its middle.
+    /// The position of the centre.
     pub fn middle(&self, frame: &Frame) -> Point {
         let width = frame.width(self.level);
         let CellRect { start, end } = self.rect;
@@ -33,13 +34,13 @@ impl Ring {
         Point { x, y }
     }
 
-    /// Half of its width and of its height.
+    /// Half of the width and of the height.
     pub fn half_extent(&self, frame: &Frame) -> Extent {
         let [height, width] = self.rect.size().map(|n| 0.5 * n as f64 * frame.width(self.level));
         Extent { width, height }
     }
 
-    /// Whether a coarser ring, or one of its own level, holds all of it.
+    /// Returns true if the other ring, which is coarser or of the same level, contains all of this one.
     pub fn is_within(&self, other: &Self) -> bool {
         let mut rect = self.rect;
         for _ in other.level..self.level {
@@ -49,9 +50,9 @@ impl Ring {
     }
 }
 
-/// The rings around a place that an eye looks at from a distance in metres, from the coarsest to the finest; each is
-/// within the one before. `pixel` is a pixel's width in metres at one metre's distance, and no level
-/// beyond `finest` is taken.
+/// Returns the rings around a place that an eye looks at from a distance in metres, from the coarsest to the finest;
+/// each is inside the one before. `pixel` is the width of a pixel in metres at a distance of one metre; no level
+/// beyond `finest` is used.
 pub fn rings(frame: &Frame, place: Point, distance: f64, pixel: f64, finest: u32) -> Vec<Ring> {
     let wide = GRAIN * pixel * distance;
     let level = (0..finest).find(|level| frame.width(*level) <= wide).unwrap_or(finest);
@@ -69,14 +70,14 @@ pub fn rings(frame: &Frame, place: Point, distance: f64, pixel: f64, finest: u32
     rings
 }
 
-/// The cells around a place, as far as the world goes.
+/// Returns the cells around a place, clipped to the world.
 fn around(frame: &Frame, level: u32, place: Point, side: i64) -> CellRect<i64> {
     let world = frame.world(level);
     let start = Cell::new(place.y, place.x).map(|metres| {
         let first = metres / frame.width(level) - 0.5 * side as f64;
         (first / STEP as f64).round() as i64 * STEP
     });
-    // A place beyond the world is looked at over its edge.
+    // A place outside the world is viewed across its edge.
     let held = Cell::from_axes(|axis| {
         let [first, last] = [world.start[axis], world.end[axis] - 1].map(|cell| cell.div_euclid(STEP) * STEP);
         start[axis].clamp((first + STEP - side).min(last), last)

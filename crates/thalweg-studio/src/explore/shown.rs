@@ -1,4 +1,4 @@
-//! [`Shown`]: the rings that the view holds, met by rays and by the eye as one ground.
+//! [`Shown`]: the rings that the view holds; rays and the eye meet them as one ground.
 
 use glam::{Vec2, Vec3, vec3};
 use thalweg_refine::Frame;
@@ -11,9 +11,9 @@ use crate::view::renderer::TERRAINS;
 use crate::view::space::{Ground, Ray};
 use crate::view::surface::Surface;
 
-/// A ring in the renderer.
+/// A ring that is loaded in the renderer.
 pub struct Held {
-    /// Which.
+    /// The ring.
     pub ring: Ring,
     /// Its number among the renderer's terrains.
     pub terrain: usize,
@@ -21,24 +21,25 @@ pub struct Held {
     pub surface: Surface,
 }
 
-/// The rings that the view holds, from the finest; no two of one level.
+/// The rings that the view holds, finest first; at most one per level.
 #[derive(Default)]
 pub struct Shown {
     held: Vec<Held>,
 }
 
 impl Shown {
-    /// The rings, from the finest.
+    /// The rings, finest first.
     pub fn rings(&self) -> impl Iterator<Item = &Held> {
         self.held.iter()
     }
 
-    /// Whether a ring is among them.
+    /// Returns true if the view holds this ring.
     pub fn holds(&self, ring: &Ring) -> bool {
         self.held.iter().any(|held| held.ring == *ring)
     }
 
-    /// Takes a ring in, in place of that of its level; its number among the renderer's terrains, `None` where all are taken.
+    /// Adds a ring in place of the one of its level. Returns its number among the renderer's terrains, or `None` if
+    /// all are in use.
     pub fn take(&mut self, made: Made) -> Option<usize> {
         self.held.retain(|held| held.ring.level != made.ring.level);
         let terrain = (0..TERRAINS).find(|number| self.held.iter().all(|held| held.terrain != *number))?;
@@ -47,14 +48,14 @@ impl Shown {
         Some(terrain)
     }
 
-    /// Lets rings go that are not wanted any more, once all that are wanted are there.
+    /// Removes rings that are not required any more, once all required ones are present.
     pub fn settle(&mut self, wanted: &[Ring]) {
         if wanted.iter().all(|ring| self.holds(ring)) {
             self.held.retain(|held| wanted.contains(&held.ring));
         }
     }
 
-    /// Where a ray, from a stand's camera whose target lies at x = y = 0, meets the ground.
+    /// Returns where a ray meets the ground. The ray comes from a viewpoint's camera whose target is at x = y = 0.
     pub fn hit(&self, frame: &Frame, stand: &Stand, ray: &Ray, exaggeration: f32) -> Option<Vec3> {
         self.held.iter().find_map(|held| {
             let [x, y] = offset(frame, stand, &held.ring);
@@ -64,20 +65,20 @@ impl Shown {
         })
     }
 
-    /// The ground about a stand, with its place at x = y = 0.
+    /// Returns the ground around a viewpoint, with its place at x = y = 0.
     pub fn ground<'a>(&'a self, frame: &'a Frame, stand: &'a Stand) -> Around<'a> {
         Around { shown: self, frame, stand }
     }
 }
 
-/// Where a stand's place lies from a ring's middle, east and north.
+/// Returns the position of a viewpoint's place relative to a ring's centre, east and north.
 fn offset(frame: &Frame, stand: &Stand, ring: &Ring) -> [f32; 2] {
     let flat = Camera { target: Vec3::ZERO, ..stand.camera };
     let target = Stand { camera: flat, ..*stand }.camera_of(ring, frame).target;
     [target.x, target.y]
 }
 
-/// The ground about a stand.
+/// The ground around a viewpoint.
 pub struct Around<'a> {
     shown: &'a Shown,
     frame: &'a Frame,

@@ -1,4 +1,4 @@
-//! [`Stand`]: from where an endless land is looked at; what does not depend on how fine it is.
+//! [`Stand`]: the viewpoint in an unbounded terrain, and what does not depend on its level of detail.
 
 use thalweg_core::{Cell, Extent, Point, Result};
 use thalweg_refine::Frame;
@@ -10,44 +10,45 @@ use crate::explore::rings::{Ring, rings};
 use crate::view::camera::Camera;
 use crate::view::surface::{Surface, Wanted};
 
-/// The narrowest cells that are looked at, in metres.
+/// The smallest cell size that is shown, in metres.
 const NARROWEST: f64 = 0.5;
 
-/// The finest level of a world that is looked at.
+/// Returns the finest level of a world that is shown.
 pub fn finest(frame: &Frame) -> u32 {
     (0..40).take_while(|level| frame.width(level + 1) >= NARROWEST && frame.check(level + 1).is_ok()).count() as u32
 }
 
-/// Where an eye looks, and from where.
+/// A viewpoint: the place that is looked at, and the camera.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stand {
-    /// The place looked at.
+    /// The place that is looked at.
     pub place: Point,
-    /// The camera. Its target is the place, at the height that it has there.
+    /// The camera. Its target is the place, at the terrain's height there.
     pub camera: Camera,
 }
 
-/// What all rings of a land share, so that none differs in its colours from the next: taken from the first that is drawn.
+/// The colour ranges that all rings of a terrain share, so that neighbouring rings do not differ in colour: those of
+/// the first ring that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Palette {
     range: [f32; 2],
     deepest: f32,
 }
 
-/// Distance in metres from which on heights are exaggerated, and how fast that grows.
+/// The distance in metres beyond which heights are exaggerated, and the exponent of the growth.
 const TRUE: f64 = 20_000.0;
 const GROWTH: f64 = 0.4;
 
-/// Factor on heights at a distance: near by the land is as it is, and from far away it would be flat.
+/// The factor on heights at a distance: 1 near by; more from far away, where the terrain would look flat. At most 12.
 pub fn exaggeration(distance: f32) -> f32 {
     (f64::from(distance) / TRUE).powf(GROWTH).clamp(1.0, 12.0) as f32
 }
 
-/// Least and greatest distance in metres from which a whole world is looked at.
+/// The smallest and largest distance from which a whole world is viewed, in metres.
 const WHOLE: [f64; 2] = [1.0, 3e6];
 
 impl Stand {
-    /// A whole world; or the land about the origin of one that has no end in sight.
+    /// Returns a viewpoint of a whole world, or of the terrain around the origin of an unbounded one.
     pub fn whole(frame: &Frame) -> Self {
         let world = frame.world(0);
         let middle = |axis: usize| 0.5 * (world.start[axis] as f64 + world.end[axis] as f64) * frame.cell;
@@ -57,13 +58,13 @@ impl Stand {
         Self { place: Point { x, y }, camera: Camera { distance, ..Camera::default() } }
     }
 
-    /// The rings that it sees in a picture so many pixels high.
+    /// Returns the rings that are visible in a picture of `height` pixels.
     pub fn rings(&self, frame: &Frame, height: u32) -> Vec<Ring> {
         let pixel = 2.0 * f64::from(self.camera.half()) / f64::from(height.max(1));
         rings(frame, self.place, self.camera.distance.into(), pixel, finest(frame))
     }
 
-    /// The camera as one that has the middle of a ring at x = y = 0 sees it.
+    /// Returns the camera relative to the centre of a ring, which is at x = y = 0.
     pub fn camera_of(&self, ring: &Ring, frame: &Frame) -> Camera {
         let middle = ring.middle(frame);
         let mut camera = self.camera;
@@ -72,7 +73,8 @@ impl Stand {
         camera
     }
 
-    /// Whether a ring is drawn as a block with sides: the whole world is, where no finer ring reaches its rim.
+    /// Returns true if a ring is drawn as a block with sides: this holds for the whole world, if no finer ring reaches
+    /// its edge.
     pub fn has_sides(frame: &Frame, ring: &Ring, finer: Option<&Ring>) -> bool {
         let world = frame.world(ring.level);
         let inside = |finer: &Ring| {
@@ -82,7 +84,8 @@ impl Stand {
         ring.rect == world && finer.is_none_or(inside)
     }
 
-    /// What a finer ring leaves to be drawn of a coarser one, as [`Shot::hole`](crate::view::look::Shot::hole) has it.
+    /// Returns the part of a coarser ring that is not drawn because a finer ring covers it, in the form of
+    /// [`Shot::hole`](crate::view::look::Shot::hole).
     pub fn hole(frame: &Frame, coarse: &Ring, fine: &Ring) -> [f32; 4] {
         let (Point { x, y }, Point { x: east, y: south }) = (coarse.middle(frame), fine.middle(frame));
         let Extent { width, height } = fine.half_extent(frame);
@@ -91,10 +94,11 @@ impl Stand {
     }
 }
 
-/// A ring made ready to be drawn, at most `most` samples on a side.
+/// Prepares a ring for drawing, with at most `most` samples on a side. Returns its surface and the palette to use for
+/// further rings.
 ///
 /// # Errors
-/// When its window cannot be had.
+/// Returns an error if its window cannot be computed.
 pub fn surface(
     world: &World,
     ring: Ring,

@@ -1,4 +1,4 @@
-//! [`still`]: a picture of an endless land, without a window.
+//! [`still`]: draws a picture of an unbounded world without a window.
 
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::world::World;
@@ -9,10 +9,11 @@ use crate::view::look::{Look, Shot};
 use crate::view::renderer::{Renderer, TERRAINS};
 use crate::view::target::Target;
 
-/// A world as the explorer shows it from a stand, so many pixels wide and high. The target's height is that of the ground there.
+/// Draws a world as the explorer shows it from a viewpoint, with the given width and height in pixels. The height of
+/// the target is set to that of the ground there.
 ///
 /// # Errors
-/// When nothing on this machine can draw, or a window of the world cannot be had.
+/// Returns an error if nothing on this machine can draw, or if a window of the world cannot be computed.
 pub fn still(world: &World, mut stand: Stand, look: &Look, [width, height]: [u32; 2]) -> Result<Picture, String> {
     let gpu = Gpu::headless()?;
     let most = gpu.device.limits().max_texture_dimension_2d;
@@ -26,7 +27,7 @@ pub fn still(world: &World, mut stand: Stand, look: &Look, [width, height]: [u32
     let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
     renderer.set_fine();
     let mut rings = stand.rings(world.frame(), height);
-    // The finest are those that count.
+    // If there are too many rings, keep the finest.
     rings.drain(..rings.len().saturating_sub(TERRAINS));
     let mut palette = None;
     for (number, ring) in rings.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! [`Streamer`]: a thread that makes rings ready, so that the view never waits for one.
+//! [`Streamer`]: a thread that prepares rings, so that the view never waits for one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,29 +11,29 @@ use crate::explore::stand::{Palette, surface};
 use crate::platform;
 use crate::view::surface::Surface;
 
-/// How rings are to be made.
+/// The settings with which rings are prepared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Manner {
-    /// Where the shadows fall from.
+    /// The sun, for shadows.
     pub sun: Sun,
-    /// Factor on heights, for shadows.
+    /// The factor on heights, for shadows.
     pub exaggeration: f32,
-    /// Most samples on a side.
+    /// The maximum number of samples on a side.
     pub most: usize,
 }
 
 /// A ring that is ready.
 pub struct Made {
-    /// Which.
+    /// The ring.
     pub ring: Ring,
     /// Its surface.
     pub surface: Surface,
 }
 
-/// Rings on their way from the window to the thread and back.
+/// The requested rings and the results, shared between the window and the thread.
 #[derive(Default)]
 struct Queue {
-    /// Rings to be made, from the coarsest; what is before what else counts, for a finer ring is made of coarser ones.
+    /// The rings to prepare, coarsest first. The order matters, because a finer ring is computed from coarser ones.
     wanted: Vec<Ring>,
     manner: Option<Manner>,
     making: Option<Ring>,
@@ -51,10 +51,10 @@ fn open(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 }
 
 impl Streamer {
-    /// Starts the thread; `wake` is called when a ring is ready.
+    /// Starts the thread; `wake` is called after each result.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// Returns an error if the system provides no thread.
     pub fn start(world: World, wake: impl Fn() + Send + 'static) -> Result<Self, String> {
         let queue: Arc<(Mutex<Queue>, Condvar)> = Arc::default();
         let shared = Arc::clone(&queue);
@@ -96,7 +96,7 @@ impl Streamer {
         Ok(Self { queue })
     }
 
-    /// Asks for rings, in place of those that were asked for before and not begun.
+    /// Requests rings; this replaces earlier requests that have not been started.
     pub fn ask(&self, rings: impl IntoIterator<Item = Ring>, manner: Manner) {
         let mut now = open(&self.queue.0);
         let making = now.making;
@@ -105,17 +105,17 @@ impl Streamer {
         self.queue.1.notify_one();
     }
 
-    /// What is ready since the last call.
+    /// Returns the results since the last call.
     pub fn take(&self) -> Vec<Result<Made, String>> {
         std::mem::take(&mut open(&self.queue.0).made)
     }
 
-    /// The ring that is being made.
+    /// The ring that is being prepared.
     pub fn making(&self) -> Option<Ring> {
         open(&self.queue.0).making
     }
 
-    /// Whether nothing is being made, nor waits for it or to be taken.
+    /// Returns true if nothing is being prepared, waiting to be prepared, or waiting to be taken.
     pub fn is_idle(&self) -> bool {
         let now = open(&self.queue.0);
         now.making.is_none() && now.wanted.is_empty() && now.made.is_empty()

@@ -1,4 +1,4 @@
-//! A terrain as it goes from one thread of a browser to another.
+//! A terrain in the form in which it is sent between threads of a browser.
 
 use serde::{Deserialize, Serialize};
 use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Table};
@@ -7,7 +7,7 @@ use thalweg_models::models::Models;
 
 use crate::raw::Raw;
 
-/// A terrain. The traits of its layers do not go along: the library declares them by name.
+/// A serializable terrain. The traits of its layers are not included, because the library declares them by name.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Land {
     grid: Grid,
@@ -21,11 +21,11 @@ pub(super) struct Land {
 /// Names, units and values of a table's columns.
 type Columns = Vec<(String, String, Row)>;
 
-/// A layer's cells.
+/// The cells of a layer.
 #[derive(Serialize, Deserialize)]
 struct Plane(CellType, #[serde(with = "serde_bytes")] Vec<u8>);
 
-/// A column's values.
+/// The values of a column.
 #[derive(Serialize, Deserialize)]
 struct Row(ColumnType, #[serde(with = "serde_bytes")] Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! [`Link`]: the window's end of a session and a painter that are elsewhere.
+//! [`Link`]: the window's end of the connection to a session and a painter that run elsewhere.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -14,34 +14,34 @@ use crate::far::wire::{FromStation, ToStation, Told};
 use crate::painter::{Job, Painted, Painter};
 use crate::session::{Board, Elsewhere, Order, Snapshot, Work};
 
-/// Sends bytes to a station.
+/// A function that sends bytes to a station.
 pub type Post = Box<dyn Fn(Vec<u8>)>;
 
-/// A file for the user: its name and bytes, or in words why there is none.
+/// A file for the user: its name and bytes, or an error message.
 pub type GivenFile = Result<(String, Vec<u8>), String>;
 
-/// The window's end. What the station says comes in by [`Link::receive`].
+/// The window's end of the connection. The station's messages are passed to [`Link::receive`].
 pub struct Link {
-    /// Makes another station, and says how it is reached.
+    /// Starts another station, and returns the function that sends to it.
     make: Box<dyn Fn() -> Post>,
     post: RefCell<Post>,
     board: Board,
     painted: RefCell<Option<Result<Painted, String>>>,
     painting: Cell<bool>,
     files: RefCell<Vec<GivenFile>>,
-    /// Files that recipes may name.
+    /// The files that recipes may refer to.
     memory: MemoryFiles,
-    /// Those of them that every station must have.
+    /// Those of the files that every station must have.
     held: RefCell<BTreeSet<PathBuf>>,
-    /// Bytes that every station may take, if they are not the usual ones.
+    /// The memory limit of every station in bytes, if it is not the default.
     allowed: Cell<Option<u64>>,
 }
 
 impl Link {
-    /// A link to a station that `make` makes, which begins with a recipe; `memory` has the files that recipes name.
+    /// Creates a link to a station that `make` starts with a recipe; `memory` has the files that recipes refer to.
     ///
     /// # Errors
-    /// When the recipe cannot begin.
+    /// Returns an error if the recipe cannot be started.
     pub fn new(
         make: impl Fn() -> Post + 'static,
         memory: MemoryFiles,
@@ -49,7 +49,7 @@ impl Link {
         playing: bool,
     ) -> Result<Rc<Self>, String> {
         let board = Arc::new(Board::default());
-        // What is seen before the station's first word is made here.
+        // The first snapshot is made here, to show something before the station's first message.
         let first =
             Work::new(recipe.clone(), playing, Arc::clone(&board)).map_err(|error| error.to_string())?.snapshot();
         let link = Self {
@@ -67,12 +67,12 @@ impl Link {
         Ok(Rc::new(link))
     }
 
-    /// The files in memory that recipes may name.
+    /// The files in memory that recipes may refer to.
     pub fn memory(&self) -> &MemoryFiles {
         &self.memory
     }
 
-    /// Lets the station have a file that is in memory here.
+    /// Sends the station a file that is in memory here.
     pub fn hold(&self, path: &Path) {
         if let Some(bytes) = self.memory.get(path) {
             self.held.borrow_mut().insert(path.to_path_buf());
@@ -80,14 +80,14 @@ impl Link {
         }
     }
 
-    /// Lets the station take so many bytes of memory, and what is done of its work here.
+    /// Sets the memory limit of the station in bytes, and the same limit for the work that is done here.
     pub fn allow(&self, bytes: u64) {
         memory::limit_memory(bytes);
         self.allowed.set(Some(bytes));
         self.send(&ToStation::Allow(bytes));
     }
 
-    /// Takes what the station says. Bytes that are none of its words are passed over.
+    /// Handles a message from the station; bytes that are not a valid message are ignored.
     pub fn receive(&self, bytes: &[u8]) {
         let Ok(said) = postcard::from_bytes::<FromStation>(bytes) else { return };
         match said {
@@ -105,31 +105,31 @@ impl Link {
         }
     }
 
-    /// Takes the files that the station has for the user.
+    /// Takes the files that the station has made for the user.
     pub fn files(&self) -> Vec<GivenFile> {
         self.files.take()
     }
 
-    /// Says that the station is no more.
+    /// Records that the station has broken down.
     pub fn set_broken(&self) {
         self.board.set_broken();
     }
 
-    /// Has the station break down, for tests.
+    /// Makes the station break down, for tests.
     pub fn break_down(&self) {
         self.send(&ToStation::Break);
     }
 
     fn send(&self, said: &ToStation) {
-        // What cannot be written is nothing that is ever sent.
+        // No message fails to serialize, so nothing is lost here.
         if let Ok(bytes) = postcard::to_stdvec(said) {
             (self.post.borrow())(bytes);
         }
     }
 }
 
-/// The same recipe with its elevation model in memory. A recipe names that by the path that it has on some disk, of which the name
-/// remains.
+/// Returns the same recipe with its elevation model in memory. A recipe gives the path of the model on some disk, of
+/// which only the file name is kept.
 pub fn with_files_in(memory: &MemoryFiles, mut recipe: Recipe) -> Recipe {
     recipe.folder = memory.path("");
     if let Some(dem) = recipe.dem_mut()

@@ -1,5 +1,5 @@
-//! A session and a painter in a thread that shares no memory with the window, as the workers of a browser are. [`Station`] is there,
-//! [`Link`] here; between them go bytes, and only their owners know how these travel.
+//! A session and a painter in a thread that shares no memory with the window, such as a web worker. [`Station`] is in
+//! that thread, [`Link`] in the window's. They exchange bytes; only their owners know how the bytes are transported.
 
 mod land;
 mod link;

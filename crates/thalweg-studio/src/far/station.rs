@@ -1,4 +1,4 @@
-//! [`Station`]: a session and a painter in a thread that shares no memory with the window: a worker of a browser.
+//! [`Station`]: a session and a painter in a thread that shares no memory with the window, such as a web worker.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,16 +15,17 @@ use crate::goods::Goods;
 use crate::painter::{Job, Wants, paint};
 use crate::session::{Board, Order, Snapshot, Work};
 
-/// Painting may take one part in so many of the time while the run goes on.
+/// While the run is playing, painting may take at most one part in about this many of the time.
 const SHARE: u32 = 3;
 
-/// A session and a painter. Its owner hands in what the window says, gives it turns, and sends on what it has to say.
+/// A session and a painter. The owner passes in the window's messages, calls [`turn`](Self::turn), and sends the
+/// station's messages on.
 pub struct Station {
     work: Option<Work>,
-    /// Files that recipes may name.
+    /// The files that recipes may refer to.
     files: MemoryFiles,
     board: Arc<Board>,
-    /// The snapshot sent last.
+    /// The snapshot that was sent last.
     sent: Option<Arc<Snapshot>>,
     wanted: Option<(Wants, bool, bool)>,
     painted: Instant,
@@ -33,7 +34,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// A station without a world yet; `post` sends bytes to the window.
+    /// Creates a station without a world; `post` sends bytes to the window.
     pub fn new(post: impl Fn(Vec<u8>) + 'static) -> Self {
         Self {
             work: None,
@@ -47,10 +48,10 @@ impl Station {
         }
     }
 
-    /// Takes what the window says. Bytes that are none of its words are passed over.
+    /// Handles a message from the window; bytes that are not a valid message are ignored.
     ///
     /// # Panics
-    /// When it is told to, by a test of what comes then.
+    /// Panics if the message says so, for tests of what happens then.
     pub fn receive(&mut self, bytes: &[u8]) {
         let Ok(said) = postcard::from_bytes::<ToStation>(bytes) else { return };
         match said {
@@ -60,7 +61,7 @@ impl Station {
                 (Ok(Order::Export(goods, path)), Some(_)) => self.export(goods, &path),
                 (Ok(order), Some(work)) => work.hear(order),
                 (Ok(Order::Open(recipe, revision)), None) => self.begin(*recipe, revision),
-                // Before there is a world nothing else is to be done.
+                // Before there is a world, other orders are ignored.
                 _ => {}
             },
             ToStation::Allow(bytes) => memory::limit_memory(bytes),
@@ -68,8 +69,8 @@ impl Station {
         }
     }
 
-    /// One turn: a step if it is due, then a picture if one is wanted. How long nothing is to be done then; `None` until the
-    /// window says something.
+    /// Runs one turn: a step if it is due, then a picture if one is requested. Returns how long there is nothing to
+    /// do; `None` means until the next message.
     pub fn turn(&mut self) -> Option<Duration> {
         let work = self.work.as_mut()?;
         work.turn(&|| {});
@@ -91,12 +92,13 @@ impl Station {
                 work.hear(Order::Open(Box::new(recipe), revision));
                 self.work = Some(work);
             }
-            // The window has begun with the same recipe: it is after a breakdown that it cannot any more.
+            // The window has already started the same recipe, so this happens only if it fails again after a
+            // breakdown.
             Err(error) => self.say(&FromStation::Unpainted(error.to_string())),
         }
     }
 
-    /// Sends the latest snapshot, if it is another than before.
+    /// Sends the latest snapshot, if it has changed.
     fn show(&mut self) {
         let Some(latest) = self.board.latest() else { return };
         if self.sent.as_ref().is_none_or(|sent| !Arc::ptr_eq(sent, &latest)) {
@@ -126,7 +128,8 @@ impl Station {
         (self.painted, self.cost) = (Instant::now(), start.elapsed());
     }
 
-    /// Writes goods as the command does, for the user: a file as it is, a folder as an archive.
+    /// Writes an export in memory as the command does on the disk, and sends it to the user: a single file as it is, a
+    /// folder as a ZIP archive.
     fn export(&self, goods: Goods, path: &Path) {
         let Some(work) = &self.work else { return };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -145,7 +148,7 @@ impl Station {
     }
 
     fn say(&self, said: &FromStation) {
-        // What cannot be written is nothing that is ever said.
+        // No message fails to serialize, so nothing is lost here.
         if let Ok(bytes) = postcard::to_stdvec(said) {
             (self.post)(bytes);
         }

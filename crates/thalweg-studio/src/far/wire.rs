@@ -1,4 +1,5 @@
-//! What goes between the window and a session elsewhere, as bytes. Both ends are the same program.
+//! The messages between the window and a session elsewhere, as bytes. Both ends are the same program, so the format
+//! needs no versions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,22 +19,23 @@ use crate::raw::Raw;
 use crate::session::{Order, Snapshot};
 use crate::view::surface::Surface;
 
-/// What the station is told.
+/// A message to the station.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ToStation {
-    /// A file that a recipe may name.
+    /// A file that a recipe may refer to.
     Hold(PathBuf, #[serde(with = "serde_bytes")] Vec<u8>),
-    /// What a worker is told.
+    /// An order for the worker.
     Order(Told),
-    /// Paint the latest terrain so, with that before or without, with droplets or without.
+    /// Paint the latest terrain with these settings; the flags say whether to include the terrain before erosion, and
+    /// droplets.
     Paint(Wants, bool, bool),
-    /// So many bytes of memory may be taken.
+    /// The memory limit in bytes.
     Allow(u64),
     /// Break down, for tests.
     Break,
 }
 
-/// An [`Order`], its recipe as text, what is exported by name.
+/// An [`Order`] in a form that can be serialized: the recipe as text, the export by name.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Told {
     Open(String, u64),
@@ -49,7 +51,7 @@ pub(super) enum Told {
     Quit,
 }
 
-/// A [`Stroke`], its tool by name.
+/// A [`Stroke`] in a form that can be serialized, with its tool by name.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Struck {
     at: [u32; 2],
@@ -59,12 +61,12 @@ pub(super) struct Struck {
     count: u32,
 }
 
-/// What the station says.
+/// A message from the station.
 #[derive(Serialize, Deserialize)]
 pub(super) enum FromStation {
     Shown(Arc<Snapshot>),
     Painted(Box<PaintedLand>),
-    /// The view could not be made.
+    /// The view could not be prepared.
     Unpainted(String),
     /// A file for the user could not be written.
     Unwritten(String),
@@ -72,7 +74,7 @@ pub(super) enum FromStation {
     File(String, #[serde(with = "serde_bytes")] Vec<u8>),
 }
 
-/// A [`Painted`]; the legend is made again where it is shown.
+/// A [`Painted`] in a form that can be serialized; the legend is recreated by the receiver.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PaintedLand {
     version: u64,
@@ -110,7 +112,8 @@ impl Told {
         }
     }
 
-    /// The order, whose recipe finds its files in `files`; what cannot be one is in words.
+    /// Converts the message back to an order whose recipe finds its files in `files`; returns an error message if it
+    /// is invalid.
     pub fn order(self, files: &MemoryFiles) -> Result<Order, String> {
         let parse = |text: String| {
             let mut recipe = Recipe::parse(&text).map_err(|error| error.to_string())?;
@@ -143,7 +146,7 @@ impl Told {
 }
 
 impl PaintedLand {
-    /// What was painted as `wants` has it.
+    /// Converts a result that was painted with the settings `wants`.
     pub fn of(painted: Painted, wants: &Wants) -> Self {
         let legend = painted.now.legend().map(|legend| [legend.low, legend.high]);
         Self {
@@ -160,11 +163,11 @@ impl PaintedLand {
         }
     }
 
-    /// The same for the window.
+    /// Converts the message back to a result for the window.
     pub fn painted(mut self) -> Result<Painted, String> {
         let terrain = self.land.terrain()?;
         if let Some((overlay, [low, high])) = self.legend {
-            // Colours, title and unit are the overlay's own; only the range is of the values.
+            // Colours, title and unit come from the overlay itself; only the range depends on the values.
             let ends = Field::generate(terrain.grid.size, |i, j| if i + j == 0 { low } else { high });
             let mut legend = overlay.legend(&terrain, &ends).map_err(|error| error.to_string())?;
             (legend.low, legend.high) = (low, high);

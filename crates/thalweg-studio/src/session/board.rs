@@ -1,22 +1,22 @@
-//! [`Board`]: where the latest snapshot hangs.
+//! [`Board`]: holds the latest snapshot.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::session::snapshot::Snapshot;
 
-/// Where the latest snapshot hangs.
+/// The latest snapshot and the state of the worker's thread, shared between the threads.
 #[derive(Default)]
 pub(crate) struct Board {
     latest: Mutex<Option<Arc<Snapshot>>>,
-    /// Files are being written.
+    /// True while files are being written.
     writing: AtomicBool,
-    /// The thread has broken down.
+    /// True if the thread has broken down.
     broken: AtomicBool,
 }
 
 impl Board {
-    /// Hangs a snapshot out.
+    /// Publishes a snapshot.
     pub fn show(&self, snapshot: impl Into<Arc<Snapshot>>) {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot.into());
     }
@@ -25,7 +25,7 @@ impl Board {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Says that files are being written, or no more.
+    /// Records that files are being written, or not any more.
     pub fn set_writing(&self, on: bool) {
         self.writing.store(on, Ordering::Release);
     }
@@ -34,12 +34,12 @@ impl Board {
         self.writing.load(Ordering::Acquire)
     }
 
-    /// Says that the thread has broken down.
+    /// Records that the thread has broken down.
     pub fn set_broken(&self) {
         self.broken.store(true, Ordering::Release);
     }
 
-    /// Says that it works again.
+    /// Records that the thread works again.
     pub fn mend(&self) {
         self.broken.store(false, Ordering::Release);
     }

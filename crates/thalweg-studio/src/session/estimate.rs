@@ -1,32 +1,33 @@
-//! How long steps take, and how long the run has still to go.
+//! Estimates of the duration of steps and of the remaining time of the run.
 
 use std::collections::HashMap;
 
 use thalweg_sim::plan::Turn;
 use thalweg_sim::run::Run;
 
-/// By this name the cost of making ground finer is kept.
+/// The key for the cost of refining the terrain between levels.
 const FINER: &str = "";
 
-/// Seconds a cell that a step of each model took lately.
+/// The recent time per step and cell of each model, in seconds.
 #[derive(Default)]
 pub(super) struct Costs(HashMap<&'static str, f64>);
 
-/// The model of a turn.
+/// Returns the name of a turn's model.
 fn model(run: &Run, turn: usize) -> &'static str {
     let stage = run.turns().get(turn).and_then(|turn| run.recipe().stages.get(turn.stage?));
     stage.map_or(FINER, |stage| stage.model.about().name)
 }
 
 impl Costs {
-    /// Takes into account how long a step of turn number `turn` took.
+    /// Records how long a step of turn number `turn` took, as an exponential moving average with weight 0.2.
     pub fn add(&mut self, run: &Run, turn: usize, seconds: f64) {
         let seconds = seconds / run.terrain().grid.len() as f64;
         let known = self.0.entry(model(run, turn)).or_insert(seconds);
         *known += 0.2 * (seconds - *known);
     }
 
-    /// Steps a second of late, `most` of them at most; 0 where the running model has not been seen or all is done.
+    /// Returns the recent number of steps per second, at most `most`; 0 if the running model has not been measured or
+    /// the run is done.
     pub fn pace(&self, run: &Run, most: Option<f64>) -> f64 {
         let (turn, _) = run.position();
         let cost =
@@ -36,7 +37,8 @@ impl Costs {
         })
     }
 
-    /// Seconds to the end, by what a step of each model took lately; none while a model to come has not been seen.
+    /// Returns the estimated seconds to the end from the recent cost of each model; `None` if a model that is still to
+    /// come has not been measured.
     pub fn seconds_left(&self, run: &Run, pace: Option<f64>) -> Option<f64> {
         let (at, step) = run.position();
         let cost = |(number, turn): (usize, &Turn)| {

@@ -1,5 +1,5 @@
-//! The studio's side of a run: a thread that steps a [`thalweg_sim::session::Session`], what it is told, and what it
-//! shows. Neither the window nor this thread waits for the other.
+//! The studio's side of a run: a thread that steps a [`thalweg_sim::session::Session`], the orders that it receives,
+//! and the snapshots that it publishes. Neither the window nor this thread waits for the other.
 
 mod board;
 mod estimate;

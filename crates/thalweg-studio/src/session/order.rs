@@ -1,4 +1,4 @@
-//! [`Order`]: what the worker is told.
+//! [`Order`]: a message to the worker.
 
 use std::path::PathBuf;
 
@@ -9,33 +9,32 @@ use thalweg_sim::session::Position;
 
 use crate::goods::Goods;
 
-/// Steps a second at first: a world that is done in a blink is not watched.
+/// The initial limit of steps per second, so that a fast run can still be watched.
 pub const PACE: f64 = 25.0;
 
-/// What the worker is told.
+/// A message to the worker.
 pub enum Order {
-    /// Begin this recipe from its start.
-    /// The number comes back in snapshots.
+    /// Start this recipe from the beginning. The number is the edit's; snapshots return it.
     Open(Box<Recipe>, u64),
-    /// Go on under an edited recipe: at once where that can be, else from as far back as need be. The number comes
-    /// back in snapshots.
-    /// The second is the number of strokes that the window knew of: later ones are kept.
+    /// Continue with an edited recipe: immediately where possible, otherwise from as far back as necessary. The first
+    /// number is the edit's; snapshots return it. The second is the number of strokes that the window knew of; later
+    /// ones are kept.
     Edit(Box<Recipe>, u64, u64),
-    /// Go on by itself, or stop.
+    /// Play or pause.
     Play(bool),
-    /// Take so many steps, then stop.
+    /// Take this many steps, then pause.
     Step(u32),
-    /// At most so many steps a second; as many as can be without.
+    /// Limit the number of steps per second; `None` removes the limit.
     Pace(Option<f64>),
-    /// Begin again.
+    /// Start again from the beginning.
     Restart,
-    /// Go back to the mark there, or the last before, and stop.
+    /// Go back to the saved position there, or the last one before, and pause.
     Back(Position),
-    /// Change the ground by hand.
+    /// Apply a stroke of a tool to the terrain.
     Stroke(Stroke),
-    /// Follow one droplet from this place in world metres, then let it fall.
+    /// Trace the path of one droplet from this place in world metres, then apply the droplet.
     Drop(Point),
-    /// Write these into a folder, heights into a file.
+    /// Write these files into a folder; heights go into a single file.
     Export(Goods, PathBuf),
     /// End the thread.
     Quit,

@@ -1,4 +1,4 @@
-//! [`Snapshot`]: what the window is shown of the run.
+//! [`Snapshot`]: the state of the run that the window shows.
 
 use std::sync::Arc;
 
@@ -8,94 +8,97 @@ use thalweg_core::{Grid, Terrain};
 use thalweg_models::models::droplets::{Droplets, TracePoint};
 use thalweg_sim::session::Position;
 
-/// What is done in one of a run's turns.
+/// The work of one turn of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnAt {
     /// The label of its stage.
     pub label: String,
     /// The level, from 0, the coarsest.
     pub level: usize,
-    /// Its steps.
+    /// Its number of steps.
     pub steps: u32,
-    /// Whether its stage is muted.
+    /// True if its stage is muted.
     pub muted: bool,
 }
 
 /// The path of a droplet.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Trace {
-    /// Counts the droplets that were followed.
+    /// The number of the droplet, counting all that were traced.
     pub number: u64,
-    /// Its points.
+    /// The points of the path.
     pub points: Vec<TracePoint>,
 }
 
-/// What the window is shown of the run. Where the window shares no memory with the session, it has the grids of the terrains alone: the painter
-/// beside the session has their ground.
+/// The state of the run that the window shows. If the window shares no memory with the session, it receives only the
+/// grids of the terrains; the painter next to the session has the terrains themselves.
 #[derive(Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Counts states of the ground: the same number, the same ground.
+    /// The version of the terrain: the same number means the same terrain.
     pub version: u64,
     /// The run's grid.
     pub grid: Grid,
-    /// The terrain; of more than [`SHOWN`](thalweg_sim::session::SHOWN) cells on a side, averaged down to that.
+    /// The terrain; averaged down if it has more than [`SHOWN`](thalweg_sim::session::SHOWN) cells on a side.
     #[serde(with = "grid_alone")]
     pub terrain: Arc<Terrain>,
-    /// The terrain as the first model that is no base found it; that of the start without such a model.
+    /// The terrain as the first model that is not a base model found it; the initial terrain if there is no such
+    /// model.
     #[serde(with = "grid_alone")]
     pub before: Arc<Terrain>,
-    /// Whether such a model has begun.
+    /// True if such a model has begun.
     pub eroding: bool,
-    /// The recipe of the run as text, with the strokes made by hand.
+    /// The recipe of the run as text, including the strokes made with tools.
     pub recipe: Arc<str>,
-    /// Number of the last edit that the run knows of.
+    /// The number of the last edit that the run knows of.
     pub revision: u64,
-    /// Number of the running stage in the recipe, that of all stages when done or while the ground is made finer.
+    /// The number of the running stage in the recipe; the number of all stages when the run is done or while the
+    /// terrain is being refined.
     pub stage: usize,
-    /// Number of the running turn, that of all turns when done.
+    /// The number of the running turn; the number of all turns when the run is done.
     pub turn: usize,
-    /// What is done, in order.
+    /// The turns of the run, in order.
     pub turns: Vec<TurnAt>,
-    /// Steps taken in it.
+    /// The number of steps taken in the running turn.
     pub step: u32,
-    /// Steps it takes.
+    /// The number of steps of the running turn.
     pub steps: u32,
-    /// Steps taken and to be taken in all.
+    /// The number of steps taken in all, and the total number of steps.
     pub all: [u64; 2],
-    /// Whether the run is done.
+    /// True if the run is done.
     pub done: bool,
-    /// Whether it goes on by itself.
+    /// True if the run is playing.
     pub playing: bool,
-    /// Steps a second of late.
+    /// The recent number of steps per second.
     pub pace: f64,
-    /// Simulated years, where the models know.
+    /// The simulated time in years, if the models define it.
     pub years: Option<f64>,
-    /// Settings of the droplets that run now, in a stage of them, or fell last by hand.
+    /// The settings of the droplets that run now in a droplet stage, or that the tool dropped last.
     #[serde(skip)]
     pub falling: Option<Droplets>,
-    /// Particles started so far.
+    /// The number of particles started so far.
     pub particles: u64,
-    /// Estimate of the seconds to the end.
+    /// The estimated time to the end in seconds.
     pub seconds_left: Option<f64>,
-    /// Marks that can be gone back to.
+    /// The positions to which the run can return.
     pub marks: Vec<Position>,
-    /// The last droplet that was followed.
+    /// The path of the last droplet that was traced.
     pub trace: Arc<Trace>,
-    /// What went wrong last, in words; it goes with the next order that goes well.
+    /// The last error in words; the next order that succeeds clears it.
     pub problem: Option<String>,
-    /// Counts what went wrong, so that the same trouble twice is said twice.
+    /// The number of errors, so that the same error twice is reported twice.
     pub problems: u64,
-    /// Strokes made by hand so far.
+    /// The number of strokes made with tools so far.
     pub strokes: u64,
-    /// Orders of the hand obeyed or refused so far.
+    /// The number of tool orders carried out or refused so far.
     pub heard: u64,
-    /// The fingerprint of the ground, as the command's report has it: of a finished run that a fresh one would repeat.
+    /// The fingerprint of the terrain, as in the command's report; only for a finished run that a new run would
+    /// reproduce.
     pub fingerprint: Option<String>,
-    /// What was done last, in words, counted.
+    /// The last news in words, and their number.
     pub news: (u64, String),
 }
 
-/// A terrain that is written as its grid, and read without ground.
+/// Serializes only a terrain's grid, and deserializes a terrain of that grid without heights.
 mod grid_alone {
     use std::sync::Arc;
 

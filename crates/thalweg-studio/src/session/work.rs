@@ -1,4 +1,5 @@
-//! The worker's thread: a [`Session`] that obeys orders, its pace, and what of it is shown when.
+//! The worker's thread: runs a [`Session`] that carries out orders, controls its pace, and decides when to publish
+//! snapshots.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -19,39 +20,39 @@ use crate::session::estimate::Costs;
 use crate::session::order::{Order, PACE};
 use crate::session::snapshot::{Snapshot, Trace, TurnAt};
 
-/// Shortest time between two snapshots while the run goes on.
+/// The shortest time between two snapshots while the run is playing.
 const SNAPSHOTS: Duration = Duration::from_millis(40);
-/// A snapshot may take one part in so many of the worker's time.
+/// Snapshots may take at most one part in this many of the worker's time.
 const SHARE: u32 = 6;
-/// Shortest time between two marks within a stage.
+/// The shortest time between two saved positions within a stage.
 const MARKS: Duration = Duration::from_secs(2);
-/// Strokes that come closer together than this are one act.
+/// Strokes that follow each other faster than this belong to one drag.
 const DRAG: Duration = Duration::from_millis(400);
 
-/// A session at work.
+/// A session with the state of the worker.
 pub(crate) struct Work {
     session: Session,
     board: Arc<Board>,
     revision: u64,
     pace: Option<f64>,
-    /// When the last mark was kept.
+    /// The time at which the last position was saved.
     marked: Instant,
     costs: Costs,
-    /// The last droplet that was followed, and on which of the session's pasts.
+    /// The path of the last droplet that was traced, and the number of the session's past to which it belongs.
     trace: Arc<Trace>,
     traced: u64,
     problem: Option<String>,
     problems: u64,
     heard: u64,
     news: (u64, String),
-    /// The fingerprint of the finished ground, and of which version it is.
+    /// The version of the terrain for which the fingerprint was determined, and the fingerprint.
     fingerprint: (u64, Option<String>),
-    /// Orders that were heard and not obeyed yet.
+    /// Orders that were received and have not been carried out yet.
     waiting: VecDeque<Order>,
-    /// When the last snapshot was shown, and what it cost.
+    /// The time of the last snapshot, and how long it took.
     shown: Instant,
     cost: Duration,
-    /// When the next step may be taken.
+    /// The time at which the next step may be taken.
     due: Instant,
 }
 
@@ -82,7 +83,7 @@ impl Work {
         })
     }
 
-    /// The thread's loop: it waits for orders, and for the next step to be due.
+    /// Runs the thread's loop, which waits for orders and for the next step to be due.
     pub fn run(&mut self, inbox: &Receiver<Order>, wake: &dyn Fn()) {
         self.publish(wake);
         loop {
@@ -100,12 +101,13 @@ impl Work {
         }
     }
 
-    /// Takes an order, to be obeyed in the next turn.
+    /// Queues an order, which is carried out in the next turn.
     pub fn hear(&mut self, order: Order) {
         self.waiting.push_back(order);
     }
 
-    /// One turn: orders first, then a step if it is due, then a snapshot if it is time for one. False ends the work.
+    /// Runs one turn: first the orders, then a step if it is due, then a snapshot if it is time for one. Returns false
+    /// when the work ends.
     pub fn turn(&mut self, wake: &dyn Fn()) -> bool {
         let heard = !self.waiting.is_empty();
         if !self.obey() {
@@ -126,7 +128,7 @@ impl Work {
         true
     }
 
-    /// How long nothing is to be done; `None` until an order comes.
+    /// Returns how long there is nothing to do; `None` means until the next order.
     pub fn idle(&self) -> Option<Duration> {
         if !self.waiting.is_empty() {
             return Some(Duration::ZERO);
@@ -134,7 +136,7 @@ impl Work {
         self.session.is_going().then(|| self.due.saturating_duration_since(Instant::now()))
     }
 
-    /// The next order: at once while there are steps to take, none once the next of them is due.
+    /// Waits for the next order, until the next step is due.
     fn next(&self, inbox: &Receiver<Order>) -> std::result::Result<Order, TryRecvError> {
         let Some(wait) = self.idle() else {
             return inbox.recv().map_err(|_| TryRecvError::Disconnected);
@@ -148,8 +150,8 @@ impl Work {
         })
     }
 
-    /// Obeys the orders that wait, up to one that takes long: what it did is to be seen before the next. Of edits only the
-    /// last counts. False ends the work.
+    /// Carries out the waiting orders, up to the first that takes long, so that its effect is visible before the next.
+    /// If several edits are waiting, only the last is applied. Returns false when the work ends.
     fn obey(&mut self) -> bool {
         while let Some(order) = self.waiting.pop_front() {
             let waits = |one: fn(&Order) -> bool| self.waiting.iter().any(one);
@@ -159,7 +161,7 @@ impl Work {
             if matches!(order, Order::Edit(..)) && waits(|later| matches!(later, Order::Edit(..))) {
                 continue;
             }
-            // To go on or to stop mends nothing.
+            // Playing or pausing does not clear an earlier error.
             let mends = !matches!(order, Order::Play(_) | Order::Step(_) | Order::Pace(_));
             self.heard += u64::from(matches!(order, Order::Stroke(_) | Order::Drop(_)));
             let takes_long = matches!(order, Order::Stroke(_) | Order::Drop(_) | Order::Export(..));
@@ -219,7 +221,7 @@ impl Work {
     }
 
     fn stroke(&mut self, stroke: Stroke) -> Result<()> {
-        // A spring after the end is to be seen running.
+        // A spring that is placed after the end of the run starts it again, so that its water is seen running.
         let springs = stroke.tool == Tool::Spring && self.session.run().is_done();
         if self.marked.elapsed() > DRAG {
             self.session.stroke(stroke)?;
@@ -233,7 +235,7 @@ impl Work {
         Ok(())
     }
 
-    /// Takes a step, and keeps a mark before it when it is time.
+    /// Takes a step; saves the position before it if it is time to.
     fn step(&mut self) {
         let place = self.session.position();
         if place.step == 0 || self.marked.elapsed() >= MARKS {
@@ -247,14 +249,15 @@ impl Work {
         }
     }
 
-    /// Hangs out what there is to see now.
+    /// Publishes a snapshot of the current state.
     pub fn publish(&mut self, wake: &dyn Fn()) {
         let snapshot = self.snapshot();
         self.board.show(snapshot);
         wake();
     }
 
-    /// The fingerprint of the ground, as the command's report has it: once all is done, of a run that a fresh one would repeat.
+    /// Returns the fingerprint of the terrain, as in the command's report; only for a finished run that a new run
+    /// would reproduce.
     fn fingerprint(&mut self) -> Option<String> {
         let (run, version) = (self.session.run(), self.session.version());
         if self.fingerprint.0 != version {
@@ -265,7 +268,7 @@ impl Work {
         self.fingerprint.1.clone()
     }
 
-    /// The run itself, for what is written of it.
+    /// The session, for exports of its run.
     pub fn session(&self) -> &Session {
         &self.session
     }

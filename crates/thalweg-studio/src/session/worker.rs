@@ -1,4 +1,4 @@
-//! [`Worker`]: the window's end of the thread.
+//! [`Worker`]: the window's end of the worker's thread.
 
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,26 +15,26 @@ use crate::session::order::Order;
 use crate::session::snapshot::Snapshot;
 use crate::session::work::Work;
 
-/// A session that works elsewhere than in the thread of the window.
+/// A session that runs outside the window's thread.
 pub trait Elsewhere {
-    /// Tells it something.
+    /// Sends an order to the session.
     fn tell(&self, order: Order);
     /// The latest snapshot.
     fn latest(&self) -> Option<Arc<Snapshot>>;
-    /// Whether it has broken down.
+    /// Returns true if the session has broken down.
     fn is_broken(&self) -> bool;
-    /// Begins anew, from nothing, after it has broken down; whether it could.
+    /// Restarts the session from nothing after a breakdown; returns true if that was possible.
     fn revive(&self) -> bool;
 }
 
-/// The window's end of the worker. Dropping it tells the session to quit.
+/// The window's end of the worker. Dropping it orders the session to quit.
 pub struct Worker(Rc<dyn Elsewhere>);
 
 impl Worker {
-    /// Starts the thread on a recipe. `wake` is called whenever there is something new to see.
+    /// Starts the thread with a recipe. `wake` is called whenever there is something new to show.
     ///
     /// # Errors
-    /// When the recipe cannot begin, or the system gives no thread.
+    /// Returns an error if the recipe cannot be started or the system provides no thread.
     pub fn start(recipe: Recipe, playing: bool, wake: impl Fn() + Send + 'static) -> Result<Self, String> {
         let (orders, inbox) = channel();
         let board = Arc::new(Board::default());
@@ -50,7 +50,7 @@ impl Worker {
         Ok(Self(Rc::new(Thread { orders, board })))
     }
 
-    /// A worker that is elsewhere.
+    /// Returns a worker that runs elsewhere.
     pub fn elsewhere(far: Rc<dyn Elsewhere>) -> Self {
         Self(far)
     }
@@ -70,7 +70,7 @@ impl Drop for Worker {
     }
 }
 
-/// A session in a thread of this program, which does not begin anew after it has broken down.
+/// A session in a thread of this process, which cannot be restarted after a breakdown.
 struct Thread {
     orders: Sender<Order>,
     board: Arc<Board>,
@@ -78,7 +78,7 @@ struct Thread {
 
 impl Elsewhere for Thread {
     fn tell(&self, order: Order) {
-        // A thread that has ended hears nothing, and that is no harm.
+        // Sending fails only if the thread has ended, which does no harm.
         drop(self.orders.send(order));
     }
 
@@ -97,7 +97,7 @@ impl Elsewhere for Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        // A step under way ends by itself, and nobody waits for it; but files are not left half-written.
+        // A step in progress is not waited for, but files must not be left half-written.
         while self.board.is_writing() && !self.board.is_broken() {
             std::thread::sleep(Duration::from_millis(10));
         }

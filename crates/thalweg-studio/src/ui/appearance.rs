@@ -1,16 +1,16 @@
-//! How the land is shown: what lies over it, what it is compared with, sun and heights.
+//! The appearance panel: overlay, comparison with the terrain before erosion, sun and heights.
 
 use eframe::egui::{ComboBox, DragValue, RichText, ScrollArea, Slider, Ui};
 
 use crate::view::look::Look;
 use thalweg_render::products::overlay::Overlay;
 
-/// How the terrain before erosion is shown beside the present one.
+/// How the terrain before erosion is compared with the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compare {
-    /// Not at all, but while B is held.
+    /// No comparison, except while the B key is held.
     Off,
-    /// Left and right of a line that can be dragged.
+    /// On the left and right of a line that can be dragged.
     Swipe,
     /// Side by side under one camera.
     Beside,
@@ -21,32 +21,32 @@ thalweg_core::with_defaults! {
     pub struct Settings {
         /// What the renderer draws.
         pub look: Look = Look::default(),
-        /// Factor on heights; none chooses one that fits the land.
+        /// Factor on heights; `None` chooses one that suits the terrain.
         pub exaggeration: Option<f32> = None,
-        /// The layer over the ground.
+        /// The layer that is drawn over the ground.
         pub overlay: Option<Overlay> = None,
-        /// Whether the ground has its natural colours, where no layer lies over it; else colours by height.
+        /// True for natural colours of the ground where no layer is drawn over it; false for colours by height.
         pub natural: bool = false,
-        /// The terrain before, beside.
+        /// How the terrain before erosion is shown for comparison.
         pub compare: Compare = Compare::Off,
-        /// Where the swipe's line is, 0 to 1.
+        /// Position of the dividing line of [`Compare::Swipe`], 0 to 1.
         pub swipe: f32 = 0.5,
-        /// Whether moving droplets are drawn.
+        /// True if moving droplets are drawn.
         pub droplets: bool = true,
     }
 }
 
-/// What the panel asks for.
+/// A user action in the panel.
 pub enum AppearanceAct {
-    /// Take up the present terrain, now.
+    /// Update the view to the current terrain now.
     Update,
     /// Take the ground from a file.
     Ground,
-    /// Frame the land.
+    /// Frame the terrain.
     Frame,
 }
 
-/// Draws the panel; `fits` is the exaggeration that fits the land, `overlays` what can be laid over it.
+/// Draws the panel; `fits` is the exaggeration that suits the terrain, `overlays` the available overlays.
 pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<AppearanceAct> {
     let mut wish = None;
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
@@ -124,7 +124,7 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
     wish
 }
 
-/// A value that may be left to the program.
+/// Edits a value that may be left to the program.
 fn optional(
     ui: &mut Ui,
     title: &str,

@@ -1,6 +1,6 @@
-//! Keys and mouse: what each does, as the window shows it.
+//! The keys and mouse actions, as the window lists them.
 
-/// Keys and mouse, as the window shows them and docs/studio.md lists them.
+/// Keys and mouse actions with their effects, as the window shows them and docs/studio.md lists them.
 pub const HABITS: [(&str, &str); 24] = [
     ("Left drag", "turns the land; moves the map"),
     ("Middle drag, Ctrl + left drag", "moves along"),

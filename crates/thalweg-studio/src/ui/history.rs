@@ -1,18 +1,18 @@
-//! [`History`]: every state of the recipe, for undo and redo without limit.
+//! [`History`]: every state of the recipe, for unlimited undo and redo.
 
-/// The recipe's texts, the oldest first, and which of them is the present one.
+/// The texts of the recipe, oldest first, and the index of the current one.
 pub struct History {
     states: Vec<String>,
     at: usize,
 }
 
 impl History {
-    /// Begins with a text.
+    /// Starts the history with a text.
     pub fn new(text: String) -> Self {
         Self { states: vec![text], at: 0 }
     }
 
-    /// Remembers a new text after the present one; what had been undone is forgotten.
+    /// Adds a new text after the current one, if it differs; undone texts are discarded.
     pub fn push(&mut self, text: &str) {
         if self.states[self.at] != text {
             self.states.truncate(self.at + 1);
@@ -21,13 +21,13 @@ impl History {
         }
     }
 
-    /// The text before, which is then the present one.
+    /// Goes back to the text before and returns it; `None` if there is none.
     pub fn undo(&mut self) -> Option<&str> {
         self.at = self.at.checked_sub(1)?;
         Some(&self.states[self.at])
     }
 
-    /// The text after, which is then the present one.
+    /// Goes forward to the next text and returns it; `None` if there is none.
     pub fn redo(&mut self) -> Option<&str> {
         if self.can_redo() {
             self.at += 1;
@@ -36,7 +36,7 @@ impl History {
         None
     }
 
-    /// Forgets the present text, which was refused, in favour of the one before.
+    /// Removes the current text, which was refused, and returns to the one before.
     pub fn refuse(&mut self, text: &str) {
         if self.at > 0 && self.states[self.at] == text {
             self.states.remove(self.at);
@@ -44,12 +44,12 @@ impl History {
         }
     }
 
-    /// Whether something can be undone.
+    /// Returns true if there is something to undo.
     pub fn can_undo(&self) -> bool {
         self.at > 0
     }
 
-    /// Whether something can be redone.
+    /// Returns true if there is something to redo.
     pub fn can_redo(&self) -> bool {
         self.at + 1 < self.states.len()
     }

@@ -1,4 +1,4 @@
-//! The legend of what lies over the land.
+//! The legend of the overlay.
 
 use eframe::egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
 use thalweg_render::pictures::colour::srgb;

@@ -1,5 +1,5 @@
-//! What the window is made of: rows, panels, the view as a texture. Each draws itself and says what was asked of it; none knows of
-//! the others' state.
+//! The parts of the window: rows, panels, and the view as a texture. Each draws itself and returns the user's actions;
+//! none depends on the state of the others.
 
 pub(crate) mod appearance;
 pub mod habits;
@@ -17,10 +17,10 @@ pub use toolbar::place_of;
 
 use eframe::egui::{ScrollArea, Ui};
 
-/// Width in points up to which a row does not fit, and is pushed along by a finger.
+/// The width in points up to which a row does not fit and scrolls sideways by touch.
 const NARROW: f32 = 600.0;
 
-/// A row of the window; on a phone it is longer than the window is wide.
+/// Draws a row of the window; on a phone it is wider than the window and scrolls.
 pub(crate) fn row(ui: &mut Ui, draw: impl FnOnce(&mut Ui)) {
     if ui.available_width() > NARROW {
         ui.horizontal(draw);

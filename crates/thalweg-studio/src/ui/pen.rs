@@ -1,29 +1,31 @@
-//! The pen: lines and heights that the ground is to keep, drawn by clicks or by a drag, and taken away again.
+//! The pen: draws lines and heights that the terrain has to follow, by clicks or by dragging, and erases them.
 
 use eframe::egui::{DragValue, Label, RichText, Ui};
 use thalweg_core::{Extent, Point};
 use thalweg_sim::sketch::{Sketch, SketchFeature, SketchKind};
 
-/// Two clicks so near each other, as a share of the land's longer side, are of one place: the second ends the line.
+/// Two clicks within this distance, as a fraction of the terrain's longer side, are the same place: the second ends
+/// the line.
 const SAME: f64 = 0.01;
-/// Points of a drag lie so far apart.
+/// The spacing of the points of a drag, as a fraction of the terrain's longer side.
 const APART: f64 = 1.0 / 80.0;
-/// The end of a river so near another one runs into it, and an end so near the map's edge leaves it there: a mouse does not hit a line.
+/// The distance within which the end of a river is joined to another river, because a mouse rarely hits a line
+/// exactly; within half of it, the end of a line is moved to the map's edge.
 const JOINS: f64 = 0.02;
-/// A line is taken away from so near.
+/// The distance within which the eraser finds a line.
 const REACH: f64 = 0.05;
 
-/// What the pen does.
+/// A function of the pen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nib {
-    /// It draws one of these.
+    /// Draws a feature of this kind.
     Draw(SketchKind),
-    /// It takes the nearest away.
+    /// Erases the nearest feature.
     Erase,
 }
 
 impl Nib {
-    /// All of them.
+    /// All functions.
     fn all() -> impl Iterator<Item = Self> {
         SketchKind::ALL.into_iter().map(Self::Draw).chain([Self::Erase])
     }
@@ -46,27 +48,27 @@ impl Nib {
     }
 }
 
-/// The pen, and the line that it has begun.
+/// The pen, and the line that has been started.
 #[derive(Debug, Clone)]
 pub struct Pen {
-    /// What it does; none when it is not in hand.
+    /// The active function; `None` if the pen is not in use.
     pub nib: Option<Nib>,
-    /// Points of the line begun, in world metres.
+    /// The points of the line that has been started, in world metres.
     pub line: Vec<Point>,
-    /// Metres of a height.
+    /// The height that is drawn next, in metres.
     height: f64,
-    /// The land's longer side in metres.
+    /// The terrain's longer side in metres.
     extent: f64,
 }
 
 impl Pen {
-    /// Not in hand, for land so long.
+    /// Returns an inactive pen for a terrain whose longer side is `extent` metres.
     pub fn new(extent: f64) -> Self {
         let height = (0.1 * extent).clamp(0.01, 8000.0);
         Self { nib: None, line: Vec::new(), height: if height > 100.0 { height.round() } else { height }, extent }
     }
 
-    /// Draws its palette; whether it was taken in hand.
+    /// Draws the palette; returns true if a function was chosen.
     pub fn show(&mut self, ui: &mut Ui) -> bool {
         let before = self.nib;
         let mut taken = false;
@@ -100,7 +102,7 @@ impl Pen {
         taken
     }
 
-    /// What it draws.
+    /// The kind of feature that is drawn.
     pub fn kind(&self) -> Option<SketchKind> {
         match self.nib {
             Some(Nib::Draw(kind)) => Some(kind),
@@ -108,7 +110,7 @@ impl Pen {
         }
     }
 
-    /// A click; whether what it draws is done.
+    /// Handles a click; returns true if the feature is complete.
     pub fn click(&mut self, place: Point) -> bool {
         let place = self.rounded(place);
         let ends = self.is_near(self.line.last(), place, SAME) || self.closes(place);
@@ -118,7 +120,7 @@ impl Pen {
         ends || self.kind() == Some(SketchKind::Height)
     }
 
-    /// A place of a drag.
+    /// Handles a position during a drag.
     pub fn drag(&mut self, place: Point) {
         let place = self.rounded(place);
         if self.kind() != Some(SketchKind::Height) && !self.is_near(self.line.last(), place, APART) {
@@ -126,7 +128,8 @@ impl Pen {
         }
     }
 
-    /// What was drawn on land of `[width, height]`, where there are `others`; nothing without a point.
+    /// Completes the feature that was drawn on a terrain of extent `world`, given the `others` that exist: closes
+    /// coasts, moves ends to the map's edge and joins rivers. Returns `None` without a point.
     pub fn finish(&mut self, world: Extent, others: &Sketch) -> Option<SketchFeature> {
         let mut points = std::mem::take(&mut self.line);
         let kind = self.kind()?;
@@ -156,14 +159,14 @@ impl Pen {
         Some(SketchFeature { heights, ..SketchFeature::new(kind, points) })
     }
 
-    /// The number of the nearest of what is drawn, if it is near.
+    /// Returns the number of the nearest feature, if one is within reach.
     pub fn nearest(&self, place: Point, sketch: &Sketch) -> Option<usize> {
         let far = |feature: &SketchFeature| apart(feature.nearest(place), place);
         let all = sketch.features().iter().map(far).enumerate();
         all.filter(|(_, far)| *far < REACH * self.extent).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
     }
 
-    /// Whether a coast comes back to its first point there.
+    /// Returns true if a coast returns to its first point here, and closes it.
     fn closes(&mut self, place: Point) -> bool {
         let is_back = self.kind() == Some(SketchKind::Coast)
             && self.line.len() > 2
@@ -178,7 +181,7 @@ impl Pen {
         other.is_some_and(|other| apart(*other, place) < share * self.extent)
     }
 
-    /// On the map's edge, if it is near.
+    /// Moves a point that is near the map's edge onto it.
     fn edge(&self, place: Point, world: Extent) -> Point {
         let near = 0.5 * JOINS * self.extent;
         let along = |metres: f64, side: f64| match metres {
@@ -189,7 +192,7 @@ impl Pen {
         Point::new(along(place.x, world.width), along(place.y, world.height))
     }
 
-    /// To the centimetre: as it stands in a file.
+    /// Rounds to centimetres, the precision in files; small terrains (up to 10 m) are not rounded.
     fn rounded(&self, place: Point) -> Point {
         let rounded = |x: f64| if self.extent > 10.0 { (x * 100.0).round() / 100.0 } else { x };
         Point::new(rounded(place.x), rounded(place.y))
@@ -226,14 +229,14 @@ mod tests {
             (height.heights.as_slice(), height.points.as_slice()),
             (&[100.0][..], &[Point::new(100.0, 200.0)][..])
         );
-        // From within the land to its edge.
+        // From inside the terrain to its edge.
         let river = drawn(SketchKind::River, &[[500.0, 400.0], [995.123, 400.0], [995.2, 400.0]], &nothing).unwrap();
         assert_eq!(river.points, [[500.0, 400.0], [1000.0, 400.0]].map(Point::from));
-        // Into another river.
+        // Joining another river.
         let others = sketch(vec![river]);
         let second = drawn(SketchKind::River, &[[700.0, 200.0], [700.0, 390.0], [700.0, 390.0]], &others).unwrap();
         assert_eq!(second.points, [[700.0, 200.0], [700.0, 400.0]].map(Point::from));
-        // All round an island.
+        // A closed coast around an island.
         let ring = [[300.0, 300.0], [600.0, 300.0], [600.0, 600.0], [305.0, 303.0]];
         let island = drawn(SketchKind::Coast, &ring, &nothing).unwrap();
         assert_eq!((island.points.len(), island.points[3]), (4, Point::new(300.0, 300.0)));

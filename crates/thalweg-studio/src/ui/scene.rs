@@ -1,4 +1,4 @@
-//! The view as a texture for the window: drawn anew only when something in it has changed.
+//! The view as a texture for the window, which is redrawn only when something in it has changed.
 
 use std::sync::Arc;
 
@@ -15,42 +15,43 @@ use crate::view::renderer::Renderer;
 use crate::view::surface::Surface;
 use crate::view::target::{Reading, Target};
 
-/// What one picture shows; the same frame gives the same picture.
+/// The contents of one picture; the same frame gives the same picture.
 #[derive(Clone, PartialEq, Default)]
 pub struct Frame {
-    /// Pixels across and down.
+    /// Width and height in pixels.
     pub size: [u32; 2],
-    /// Its parts.
+    /// The parts of the picture.
     pub parts: Vec<Part>,
     /// Moving droplets and other dots.
     pub dots: Vec<Dot>,
-    /// Paths, rings of brushes.
+    /// Paths, and rings of brushes.
     pub lines: Vec<Line>,
 }
 
-/// A part of the picture: a terrain under a camera.
+/// A part of the picture: a terrain seen by a camera.
 #[derive(Clone, PartialEq)]
 pub struct Part {
-    /// 0 is the present terrain, 1 that before.
+    /// The terrain: 0 is the current one, 1 the one before erosion.
     pub terrain: usize,
-    /// The terrain's number.
+    /// The terrain's version number.
     pub version: u64,
     /// The camera.
     pub camera: Camera,
-    /// What is drawn.
+    /// The appearance.
     pub look: Look,
-    /// Left, top, width, height in pixels.
+    /// Left, top, width and height in pixels.
     pub area: [u32; 4],
-    /// The part of that which is drawn.
+    /// The part of the area that is drawn.
     pub clip: Option<[u32; 4]>,
-    /// What of the land another part shows, and over how many metres haze thickens ([`Shot`]).
+    /// The part of the terrain that another part of the picture shows, and the distance over which haze thickens, in
+    /// metres ([`Shot`]).
     pub hole: Option<[f32; 4]>,
     pub air: Option<f32>,
-    /// Whether dots and lines belong to it.
+    /// True if the dots and lines belong to this part.
     pub marked: bool,
 }
 
-/// The renderer with its target, registered with the window.
+/// The renderer with its target texture, which is registered with the window.
 pub struct Scene {
     state: RenderState,
     gpu: Gpu,
@@ -60,25 +61,25 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A scene upon the window's own GPU.
+    /// Creates a scene on the window's own GPU.
     pub fn new(state: RenderState) -> Self {
         let renderer = Renderer::new(&state.device, &state.queue);
         let gpu = Gpu { adapter: state.adapter.clone(), device: state.device.clone(), queue: state.queue.clone() };
         Self { state, gpu, renderer, target: None, drawn: None }
     }
 
-    /// Most cells on a side that the GPU takes.
+    /// The maximum number of cells on a side that the GPU accepts.
     pub fn most_cells(&self) -> usize {
         (self.state.device.limits().max_texture_dimension_2d as usize).min(4096)
     }
 
-    /// Puts a surface in place of the renderer's terrain of that number.
+    /// Replaces the renderer's terrain of that number.
     pub fn load(&mut self, number: usize, surface: &Surface) {
         self.renderer.load(number, surface);
         self.drawn = None;
     }
 
-    /// The texture of this frame.
+    /// Returns the texture of this frame, redrawn if the frame has changed.
     pub fn show(&mut self, frame: Frame) -> Option<egui::TextureId> {
         let size = self.within(frame.size);
         if self.target.as_ref().is_none_or(|(target, _)| target.size() != size) {
@@ -103,21 +104,21 @@ impl Scene {
         Some(*id)
     }
 
-    /// A picture of a frame, so many times as large.
+    /// Returns a picture of a frame, enlarged by the factor `times` as far as the GPU allows.
     ///
     /// # Errors
-    /// When the picture cannot be read back.
+    /// Returns an error if the picture cannot be read back.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn picture(&mut self, frame: &Frame, times: u32) -> Result<Picture, String> {
         self.drawn_larger(frame, times).read(&self.gpu)
     }
 
-    /// Begins a picture of a frame, for whoever must not wait; [`Scene::read`] has it later.
+    /// Starts a picture of a frame without blocking; [`Scene::read`] returns it later.
     pub fn begin_picture(&mut self, frame: &Frame, times: u32) -> Reading {
         self.drawn_larger(frame, times).begin_read(&self.gpu)
     }
 
-    /// A picture that was begun, once it is there.
+    /// Returns a picture that was started, once it is ready.
     pub fn read(&self, reading: &Reading) -> Option<Result<Picture, String>> {
         reading.take(&self.gpu)
     }
@@ -140,7 +141,7 @@ impl Scene {
         target
     }
 
-    /// Whether the GPU has gone.
+    /// Returns true if the GPU has been lost.
     pub fn lost(&self) -> bool {
         self.renderer.lost()
     }
@@ -168,7 +169,7 @@ fn draw(renderer: &mut Renderer, target: &Target, frame: &Frame) {
     renderer.draw(target, &shots);
 }
 
-/// How the window finds its GPU: a real one before software, with textures as large as it has them.
+/// Configures how the window chooses its GPU: a hardware one before software, with textures as large as it supports.
 pub fn on_any_gpu() -> WgpuConfiguration {
     let descriptor: Arc<dyn Fn(&wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> + Send + Sync> =
         Arc::new(|adapter| wgpu::DeviceDescriptor {
@@ -179,7 +180,7 @@ pub fn on_any_gpu() -> WgpuConfiguration {
     let mut configuration = WgpuConfiguration::default();
     if let WgpuSetup::CreateNew(setup) = &mut configuration.wgpu_setup {
         setup.device_descriptor = descriptor;
-        // A browser chooses by itself.
+        // A browser makes its own choice.
         #[cfg(not(target_arch = "wasm32"))]
         let selector: eframe::egui_wgpu::NativeAdapterSelectorMethod = Arc::new(|adapters, surface| {
             let shows = |adapter: &&wgpu::Adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface));

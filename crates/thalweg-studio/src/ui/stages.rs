@@ -1,4 +1,4 @@
-//! The recipe as a list of stages. Everything shown of a parameter is read from its declaration.
+//! The stages panel: the recipe as a list of stages. Everything shown for a parameter comes from its declaration.
 
 use eframe::egui::{
     self, Align, CollapsingHeader, Color32, ComboBox, DragValue, Layout, RichText, ScrollArea, Sense, Slider, TextEdit,
@@ -12,21 +12,21 @@ use thalweg_sim::recipe::{Recipe, Stage};
 
 use crate::ui::words::trouble;
 
-/// Width of a parameter's name.
+/// The width of a parameter's name in points.
 const NAME: f32 = 120.0;
-/// Width of its slider.
+/// The width of its slider in points.
 const SLIDER: f32 = 80.0;
 
-/// What the panel remembers between frames.
+/// The state of the panel between frames.
 #[derive(Default)]
 pub struct Panel {
-    /// The model whose page is open.
+    /// The model whose documentation page is open.
     page: Option<&'static str>,
-    /// A label being typed, and the stage's number.
+    /// The number of the stage whose label is being typed, and the text.
     renaming: Option<(usize, String)>,
 }
 
-/// An act upon the list, done after it was drawn.
+/// A change to the list, which is applied after the list has been drawn.
 enum Act {
     Remove(usize),
     Duplicate(usize),
@@ -35,7 +35,7 @@ enum Act {
 }
 
 impl Panel {
-    /// Draws the list; `running` is the stage at work. Returns whether the recipe was changed.
+    /// Draws the list; `running` is the number of the running stage. Returns true if the recipe was changed.
     pub fn show(&mut self, ui: &mut Ui, recipe: &mut Recipe, running: usize) -> bool {
         let mut changed = false;
         let mut act = None;
@@ -119,7 +119,8 @@ impl Panel {
         changed
     }
 
-    /// The stage's label. It keys the stage's random numbers, so it changes when the typing is done and not before.
+    /// Edits the stage's label. The label determines the stage's random numbers, so it is changed only when the typing
+    /// is finished.
     fn rename(&mut self, ui: &mut Ui, stage: &mut Stage, number: usize, labels: &[String]) -> bool {
         let mut text = match &self.renaming {
             Some((n, text)) if *n == number => text.clone(),
@@ -149,7 +150,7 @@ impl Panel {
         false
     }
 
-    /// The page of a model, in a window of its own.
+    /// Shows the documentation page of a model in a window of its own.
     fn page(&mut self, ui: &Ui) {
         let Some(name) = self.page else { return };
         let Ok(model) = models::find_model(name) else { return };
@@ -167,7 +168,7 @@ impl Panel {
     }
 }
 
-/// The world's own settings.
+/// Edits the settings of the whole world.
 fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
     let mut changed = false;
     if !recipe.about.is_empty() {
@@ -176,7 +177,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
     if let Some(Extent { width, height }) = recipe.extent() {
         ui.horizontal(|ui| {
             ui.label("cells");
-            // Only sizes at which the window is still alive; a build takes any.
+            // Only sizes at which the window stays responsive; `thalweg build` takes any size.
             changed |= ui
                 .add(DragValue::new(&mut recipe.cells).range(1..=4096).clamp_existing_to_range(false).speed(8))
                 .accessible_name("cells")
@@ -200,7 +201,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
     changed
 }
 
-/// One parameter: its name, a control for its kind, and its meaning under the cursor.
+/// Draws one parameter: its name, a control for its kind, and its meaning as a tooltip.
 fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
     let Some(value) = model.get(param.name) else { return false };
     let mut next = value;
@@ -220,7 +221,7 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
             ui.add(egui::Label::new(name).truncate()).on_hover_ui(about)
         });
         let control = control(ui, param, &mut next).accessible_name(param.name).on_hover_ui(about);
-        // Back to the default by a double click, as is usual, or by the menu.
+        // A double click, as is common, or the context menu resets the parameter to its default.
         if label.inner.interact(Sense::click()).double_clicked() {
             next = param.default;
         }
@@ -232,11 +233,11 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
         });
     });
     let owner = model.about().name;
-    // What a control allows, the declaration allows: it was made from it.
+    // Setting cannot fail, because the control is made from the declaration and allows only valid values.
     next != value && model.set(owner, param.name, &next.into()).is_ok()
 }
 
-/// A number in at most five digits that matter.
+/// Formats a number with at most five significant digits.
 fn digits(x: f64) -> String {
     match x.abs() {
         a if a == 0.0 || (1e-3..1e6).contains(&a) => {
@@ -252,7 +253,7 @@ fn digits(x: f64) -> String {
     }
 }
 
-/// A control for a value of this declaration.
+/// Draws a control for a value with this declaration.
 pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response {
     ui.spacing_mut().slider_width = SLIDER;
     let suffix = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
@@ -289,12 +290,12 @@ pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response 
             response
         }
         (_, Value::Switch(on)) => ui.checkbox(on, ""),
-        // A value of another kind than its declaration: the macro that declares both rules it out.
+        // A value of another kind than its declaration cannot occur: the macro that declares both rules it out.
         (_, other) => ui.label(other.to_string()),
     }
 }
 
-/// What the stage is given beside parameters: layers, tables, strokes; each can be taken away.
+/// Lists the stage's inputs in addition to parameters (layers, springs, strokes); each can be removed.
 fn given(ui: &mut Ui, stage: &mut Stage) -> bool {
     let mut changed = false;
     let mut gone = None;

@@ -1,4 +1,5 @@
-//! Time: the row at the bottom. The turns side by side, how far the run is, and the marks it can go back to.
+//! The timeline, a row at the bottom: the turns side by side, the progress of the run, and the positions to which it
+//! can return.
 
 use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
 use thalweg_models::model::YEAR;
@@ -6,11 +7,11 @@ use thalweg_models::model::YEAR;
 use crate::session::{Order, PACE, Snapshot};
 use crate::ui::row;
 
-/// What the row remembers.
+/// The state of the row.
 pub struct Timeline {
-    /// Steps that one press takes.
+    /// The number of steps that one press of the button takes.
     steps: u32,
-    /// Whether the pace is held, and at how many steps a second.
+    /// The limit of steps per second; `None` without a limit.
     pace: Option<f64>,
 }
 
@@ -25,7 +26,7 @@ const AHEAD: Color32 = Color32::from_rgb(52, 56, 62);
 const MARK: Color32 = Color32::from_rgb(230, 200, 120);
 
 impl Timeline {
-    /// Draws the row; orders go to the worker.
+    /// Draws the row, and returns an order for the worker.
     pub fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
         let mut order = None;
         row(ui, |ui| {
@@ -55,7 +56,7 @@ impl Timeline {
     }
 }
 
-/// Where the run stands, in words.
+/// Describes the progress of the run in words.
 fn said(snapshot: &Snapshot) -> RichText {
     let mut words = match snapshot.turns.get(snapshot.turn) {
         Some(turn) if !snapshot.done => {
@@ -84,10 +85,10 @@ fn said(snapshot: &Snapshot) -> RichText {
     RichText::new(words)
 }
 
-/// Seconds in a day.
+/// The number of seconds in a day.
 const DAY: f64 = 86_400.0;
 
-/// Simulated years.
+/// Formats a simulated time in years.
 fn time(years: f64) -> String {
     match years {
         y if y >= 1e6 => format!("{:.2} Ma", y / 1e6),
@@ -105,7 +106,7 @@ fn clock(seconds: f64) -> String {
     }
 }
 
-/// A number in groups of three digits.
+/// Formats a number in groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -118,7 +119,8 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// The bar of turns: as wide each as the others, for a short one matters as much; marks can be clicked.
+/// Draws the bar of turns. All have the same width, because a short one matters as much; saved positions can be
+/// clicked.
 fn bar(ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
     let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), 22.0), Sense::click_and_drag());
     let area = response.rect.shrink2(vec2(2.0, 2.0));
@@ -136,7 +138,7 @@ fn bar(ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
     for (number, turn) in turns.iter().enumerate() {
         let left = x(number as f32);
         if number > 0 {
-            // Where a level begins the line is wider.
+            // The line between turns is wider where a new level begins.
             let line = if turns[number - 1].level < turn.level { 3.0 } else { 1.0 };
             painter
                 .line_segment([pos2(left, area.top()), pos2(left, area.bottom())], Stroke::new(line, Color32::BLACK));

@@ -1,4 +1,4 @@
-//! The one row at the top: preset, seed, play, age, rain, rock, export; all else is folded away.
+//! The toolbar, a single row at the top: preset, seed, play, age, rain, rock, export. Everything else is in menus.
 
 use eframe::egui::{self, Button, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
 use thalweg_export::export::TARGETS;
@@ -11,49 +11,50 @@ use crate::options::PresetCard;
 use crate::platform::{self, Ask};
 use crate::ui::NARROW;
 
-/// What the row asks for.
+/// A user action in the toolbar.
 pub enum ToolbarAct {
-    /// Begin another recipe.
+    /// Start another recipe.
     Preset(usize),
     /// The recipe was changed.
     Changed,
-    /// Go on, or stop.
+    /// Play or pause.
     Play(bool),
     /// Ask for a file or folder.
     Ask(Ask),
-    /// Save the recipe where it came from.
+    /// Save the recipe to its file.
     Save,
-    /// Go back in the recipe's history, or forth again.
+    /// Go back in the recipe's history.
     Undo,
-    /// Forth again.
+    /// Go forward in the recipe's history.
     Redo,
-    /// Save a picture of the view, so many times its size.
+    /// Save a picture of the view, enlarged by this factor.
     Picture(u32),
-    /// Write no more frames.
+    /// Stop writing frames.
     StopFrames,
-    /// Put the command line that builds this world on the clipboard.
+    /// Copy the command line that builds this world to the clipboard.
     CopyCommand,
-    /// Put the address that opens this world in a page on the clipboard.
+    /// Copy the address that opens this world in a page to the clipboard.
     CopyLink,
-    /// Give the page's user these.
+    /// Give these files to the page's user.
     Give(Goods),
-    /// Show or hide the keys.
+    /// Show or hide the list of keys.
     Keys,
 }
 
-/// The knobs that turn many parameters at once, and what they turn: the recipe as it was before.
+/// The knobs that scale many parameters at once, and the recipe before they were applied.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Knobs {
-    /// Where they stand.
+    /// The positions of the knobs.
     at: knobs::Knobs,
-    /// The recipe before.
+    /// The recipe before the knobs were applied.
     base: String,
-    /// The recipe as turned; any other was changed elsewhere, and is what the knobs turn next.
+    /// The recipe after the knobs were applied. If the current recipe differs, it was changed elsewhere and becomes
+    /// the new base.
     turned: String,
 }
 
 impl Knobs {
-    /// Begins anew where the recipe was changed elsewhere.
+    /// Resets the knobs if the recipe was changed elsewhere.
     fn meet(&mut self, recipe: &Recipe) {
         let now = recipe.to_toml();
         if now != self.turned {
@@ -61,10 +62,10 @@ impl Knobs {
         }
     }
 
-    /// Turns the recipe: what it was before, by where the knobs stand.
+    /// Sets the recipe to the base with the knobs applied.
     fn turn(&mut self, recipe: &mut Recipe) {
         let Ok(mut base) = Recipe::parse(&self.base) else { return };
-        // A knob beyond its range turns nothing; the sliders know no such place.
+        // A knob outside its range changes nothing; the sliders cannot reach such a position.
         if self.at.turn(&mut base).is_ok() {
             base.folder.clone_from(&recipe.folder);
             *recipe = base;
@@ -73,24 +74,24 @@ impl Knobs {
     }
 }
 
-/// What the row shows besides the recipe.
+/// The data that the toolbar shows in addition to the recipe.
 pub struct Shown<'a> {
     /// The presets.
     pub presets: &'a [PresetCard],
     /// Their thumbnails.
     pub thumbnails: &'a [Option<egui::TextureHandle>],
-    /// Whether the run goes on.
+    /// True if the run is playing.
     pub playing: bool,
-    /// Whether something can be undone, redone.
+    /// True if there is something to undo, and to redo.
     pub undo: [bool; 2],
-    /// Whether this is a page: files are given to the user one by one.
+    /// True if this is a page, where files are given to the user one by one.
     pub page: bool,
 }
 
-/// Draws the row.
+/// Draws the toolbar, and returns the user's action.
 pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<ToolbarAct> {
     let mut wish = None;
-    // A row that is pushed along by a finger is not broken.
+    // A narrow window has one row that scrolls sideways by touch, so it is not wrapped.
     let is_narrow = ui.ctx().content_rect().width() <= NARROW;
     let draw = |ui: &mut Ui| {
         ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = presets(ui, shown))
@@ -158,12 +159,12 @@ fn knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
     ui.data_mut(|data| data.insert_temp(egui::Id::unique(name), rect));
 }
 
-/// Where the slider of a knob was drawn last, for who has no eyes: a test in a browser.
+/// Returns where the slider of a knob was drawn last, for browser tests, which cannot see it.
 pub fn place_of(ctx: &egui::Context, name: &'static str) -> Option<egui::Rect> {
     ctx.data(|data| data.get_temp(egui::Id::unique(name)))
 }
 
-/// The rock that the land is of.
+/// Draws the choice of the terrain's rock.
 fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
     ui.label("Rock");
     let list = ComboBox::from_id_salt("rock").selected_text(now).show_ui(ui, |ui| {
@@ -211,7 +212,7 @@ fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
     wish
 }
 
-/// A line of a menu, which asks for `then`.
+/// Draws a menu item, which triggers the action `then`.
 fn item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&str; 2], then: ToolbarAct) {
     let mut line = ui.button(text);
     if !about.is_empty() {
@@ -223,7 +224,7 @@ fn item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&str; 2], th
     }
 }
 
-/// What a window writes into folders.
+/// Draws the export menu of a window, which writes into folders.
 fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     let ask = |goods| ToolbarAct::Ask(Ask::Export(goods));
     let about = "Heights, layers, map, recipe and report, as `thalweg build` writes them";
@@ -237,7 +238,7 @@ fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     item(ui, wish, ["Copy command line", "The command that builds this world"], ToolbarAct::CopyCommand);
 }
 
-/// What a page gives its user.
+/// Draws the export menu of a page, which gives files to its user.
 fn page_export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     let about = "Metres, as `thalweg build` writes them";
     item(ui, wish, ["Heights as GeoTIFF", about], ToolbarAct::Give(Goods::Heights));
@@ -249,7 +250,7 @@ fn page_export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     item(ui, wish, ["Copy link", "An address that opens this world"], ToolbarAct::CopyLink);
 }
 
-/// The programs that files are written for.
+/// Draws the items for programs for which files can be written.
 fn programs(ui: &mut Ui, wish: &mut Option<ToolbarAct>, act: impl Fn(Goods) -> ToolbarAct) {
     for target in &TARGETS {
         item(ui, wish, [target.about, "As `thalweg export` writes it"], act(Goods::For(target)));
@@ -291,12 +292,12 @@ mod tests {
             knobs.turn(&mut recipe);
             assert_eq!(recipe.rock.name, rock);
         }
-        // There and back is the recipe as it was, to the bit: it is always what it was before that is turned.
+        // Turning back restores the recipe exactly, because the knobs are always applied to the base.
         assert_eq!((recipe.to_toml(), recipe.folder.to_str()), (plain.clone(), Some("somewhere")));
         knobs.at.rain = 3.0;
         knobs.turn(&mut recipe);
         assert_ne!(recipe.to_toml(), plain);
-        // A recipe that was changed elsewhere is where they begin anew.
+        // If the recipe was changed elsewhere, the knobs start from there.
         recipe.seed = 9;
         knobs.meet(&recipe);
         assert_eq!(knobs.at, knobs::Knobs::default());

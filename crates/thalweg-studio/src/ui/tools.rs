@@ -1,4 +1,5 @@
-//! [`Tools`]: what the left button does on the ground. They and their settings are those that strokes declare.
+//! [`Tools`]: the functions of the left mouse button on the terrain. The tools and their settings are those that
+//! strokes declare.
 
 use eframe::egui::{RichText, Ui};
 use thalweg_core::Point;
@@ -8,27 +9,27 @@ use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use crate::ui::pen::Pen;
 use crate::ui::stages::control;
 
-/// Share of the land's longer side that a brush is wide at first.
+/// The initial radius of a brush, as a fraction of the terrain's longer side.
 const WIDTH: f64 = 1.0 / 30.0;
 
-/// Height over radius of a heap as it is seen.
+/// The ratio of height to radius of a heap, as displayed.
 const STEEP: f64 = 0.25;
 
-/// The tool in hand, and how each is set.
+/// The active tool, and the settings of all tools.
 pub struct Tools {
-    /// The tool; none turns the view, and a click drops one droplet.
+    /// The active tool; with `None`, dragging turns the view and a click drops one droplet.
     pub tool: Option<Tool>,
-    /// The pen, which is in hand instead of a tool or not at all.
+    /// The pen; it is never active at the same time as a tool.
     pub pen: Pen,
     set: Vec<Stroke>,
-    /// Whether heights were chosen by hand.
+    /// True if the user has chosen heights.
     chosen: bool,
-    /// The land's longer side in metres that the settings were chosen for.
+    /// The terrain's longer side in metres, for which the settings were chosen.
     extent: f64,
 }
 
 impl Tools {
-    /// No tool in hand, settings that fit land so long.
+    /// Returns tools with no tool active, and settings that suit a terrain whose longer side is `extent` metres.
     pub fn new(extent: f64) -> Self {
         let radius = WIDTH * extent;
         let fitting = |tool: Tool| Stroke { radius, ..Stroke::new(tool, Vec::new()) };
@@ -38,7 +39,8 @@ impl Tools {
         tools
     }
 
-    /// Heaps and hollows that look right at such an exaggeration, unless their height was chosen by hand.
+    /// Sets heights of heaps and depressions that look right at this exaggeration, unless the user has chosen their
+    /// height.
     pub fn fit(&mut self, exaggeration: f64) {
         if !self.chosen && exaggeration > 0.0 {
             let heaps = self.set.iter_mut().filter(|stroke| matches!(stroke.tool, Tool::Raise | Tool::Lower));
@@ -72,7 +74,8 @@ impl Tools {
             ui.horizontal(|ui| {
                 ui.add_sized([60.0, 18.0], eframe::egui::Label::new(param.name)).on_hover_text(param.meaning);
                 if control(ui, param, &mut value).accessible_name(param.name).on_hover_text(param.meaning).changed() {
-                    // What a control allows, the declaration allows: it was made from it.
+                    // Setting cannot fail, because the control is made from the declaration and allows only valid
+                    // values.
                     let _ = stroke.set(tool.name(), param.name, &value.into());
                     self.chosen |= param.name == "strength";
                 }
@@ -80,24 +83,24 @@ impl Tools {
         }
     }
 
-    /// Takes a tool in hand, or none, and puts the pen away.
+    /// Activates a tool, or none, and deactivates the pen.
     fn take(&mut self, tool: Option<Tool>) {
         self.tool = tool;
         self.pen.nib = None;
         self.pen.line.clear();
     }
 
-    /// Whether the tool in hand paints along a drag.
+    /// Returns true if the active tool paints along a drag.
     pub fn is_brush(&self) -> bool {
         self.tool.is_some_and(|tool| !matches!(tool, Tool::Spring | Tool::Droplets))
     }
 
-    /// The radius in metres of the tool in hand; 0 without one.
+    /// The radius of the active tool in metres; 0 without one.
     pub fn radius(&self) -> f64 {
         self.now().map_or(0.0, |stroke| stroke.radius)
     }
 
-    /// Makes the tool in hand wider or narrower.
+    /// Multiplies the radius of the active tool by a factor.
     pub fn widen(&mut self, factor: f64) {
         let (tool, extent) = (self.tool, self.extent);
         if let Some(stroke) = self.set.iter_mut().find(|stroke| Some(stroke.tool) == tool)
@@ -107,7 +110,7 @@ impl Tools {
         }
     }
 
-    /// The stroke of the tool in hand at these points.
+    /// Returns a stroke of the active tool through these points.
     pub fn stroke(&self, points: Vec<Point>) -> Option<Stroke> {
         Some(Stroke { points, ..self.now()?.clone() })
     }

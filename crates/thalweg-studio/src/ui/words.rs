@@ -1,13 +1,13 @@
-//! Words and numbers as the window shows them.
+//! Formatting of text and numbers in the window.
 
 use eframe::egui::{Color32, RichText};
 
-/// Words in the colour of trouble.
+/// Formats text in the colour of error messages.
 pub fn trouble(text: &str) -> RichText {
     RichText::new(text).color(Color32::from_rgb(255, 150, 120))
 }
 
-/// A number in as many digits as can be taken in.
+/// Formats a number with few digits.
 pub fn short(x: f32) -> String {
     match x.abs() {
         0.0 => "0".to_string(),

@@ -1,4 +1,4 @@
-//! The pass that works out a land's colours.
+//! The render pass that computes a terrain's colours.
 
 use thalweg_render::pictures::ramps::{RAMPS, Ramp};
 use wgpu::util::DeviceExt;
@@ -6,14 +6,14 @@ use wgpu::util::DeviceExt;
 use crate::view::gpu_terrain::{GpuTerrain, Layouts};
 use crate::view::shader;
 
-/// Steps of a ramp.
+/// The number of steps of a colour ramp.
 const STEPS: u32 = 1024;
 
-/// The pass, ready to run.
+/// The pipelines of the pass.
 pub(super) struct Baker {
     paint: wgpu::RenderPipeline,
     halve: wgpu::RenderPipeline,
-    /// All ramps, a row each.
+    /// All ramps, one per row.
     pub ramps: wgpu::TextureView,
 }
 
@@ -75,7 +75,7 @@ impl Baker {
         }
     }
 
-    /// Paints a terrain and all its coarser levels.
+    /// Paints a terrain and all its coarser mip levels.
     pub fn run(&self, encoder: &mut wgpu::CommandEncoder, terrain: &GpuTerrain) {
         for (level, views) in terrain.painted.iter().enumerate() {
             let attachments = views.each_ref().map(|view| {

@@ -1,9 +1,9 @@
-//! [`Facts`] of a surface: what drawing needs to know beside its textures.
+//! [`Facts`] of a surface: what drawing needs to know in addition to its textures.
 
 use crate::view::patches::Pyramid;
 use crate::view::surface::Surface;
 
-/// What of a surface the drawing needs to know.
+/// The properties of a surface that drawing needs.
 pub(super) struct Facts {
     pub pyramid: Pyramid,
     pub sides: [f32; 2],
@@ -14,9 +14,9 @@ pub(super) struct Facts {
     pub range: [f32; 2],
     pub relief_light: f32,
     pub holes: bool,
-    /// Whether there is an overlay.
+    /// True if there is an overlay.
     pub has_data: bool,
-    /// Whether the ground has colours of its own.
+    /// True if the ground has natural colours.
     pub natural: bool,
 }
 

@@ -1,4 +1,4 @@
-//! [`Gpu`]: the device that draws, without a window.
+//! [`Gpu`]: a device for drawing without a window.
 
 use wgpu::DeviceType;
 #[cfg(not(target_arch = "wasm32"))]
@@ -7,38 +7,38 @@ use wgpu::{Backend, Backends};
 /// An adapter, its device and its queue.
 #[derive(Debug, Clone)]
 pub struct Gpu {
-    /// The adapter: a GPU, or software that does as one.
+    /// The adapter: a GPU, or a software implementation of one.
     pub adapter: wgpu::Adapter,
-    /// Its device.
+    /// The adapter's device.
     pub device: wgpu::Device,
     /// The device's queue.
     pub queue: wgpu::Queue,
 }
 
-/// What to do where nothing can draw.
+/// The error message if there is nothing that can draw, with advice.
 pub const NO_ADAPTER: &str = "no GPU and no software Vulkan was found; install a driver (on Debian and Ubuntu the package \
      mesa-vulkan-drivers draws without a GPU too), or use `thalweg view`, which draws on the CPU";
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Gpu {
-    /// The best adapter of this machine: a GPU before software, and OpenGL where there is no Vulkan, Metal or DirectX 12.
-    /// The environment's `WGPU_BACKEND` narrows the choice.
+    /// Opens the best adapter of this machine: hardware before software, and OpenGL only if there is no Vulkan, Metal
+    /// or DirectX 12. The environment variable `WGPU_BACKEND` restricts the choice.
     ///
     /// # Errors
-    /// When there is none, in words that say what to install; or when it gives no device.
+    /// Returns an error that says what to install if there is no adapter, or an error if it provides no device.
     pub fn headless() -> Result<Self, String> {
         let found = match Backends::from_env() {
             Some(backends) => best(backends),
-            // OpenGL is not even asked before: without a display, drivers of it speak where nobody listens.
+            // OpenGL is tried only as a last resort, because without a display some OpenGL drivers print messages.
             None => best(Backends::PRIMARY).or_else(|| best(Backends::GL)),
         };
         Self::of(found.ok_or(NO_ADAPTER)?)
     }
 
-    /// A device of this adapter, with as much of it as [`limits`] asks for.
+    /// Opens a device of this adapter with the limits of [`limits`].
     ///
     /// # Errors
-    /// When the adapter gives none.
+    /// Returns an error if the adapter provides no device.
     pub fn of(adapter: wgpu::Adapter) -> Result<Self, String> {
         let wanted = wgpu::DeviceDescriptor {
             label: Some("thalweg"),
@@ -52,7 +52,7 @@ impl Gpu {
     }
 }
 
-/// What a device must be able to do: little enough for OpenGL, with textures as large as the adapter has them.
+/// The limits that a device must meet: low enough for OpenGL, with textures as large as the adapter supports.
 pub fn limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
     let most = adapter.limits();
     wgpu::Limits {
@@ -61,17 +61,17 @@ pub fn limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
     }
 }
 
-/// Whether the device is software, to which every pixel is dear.
+/// Returns true if the device is a software renderer, for which every pixel is expensive.
 pub fn is_software(device: &wgpu::Device) -> bool {
     device.adapter_info().device_type == DeviceType::Cpu
 }
 
-/// The best adapter that these ways to a GPU lead to.
+/// Returns the best adapter of these backends.
 #[cfg(not(target_arch = "wasm32"))]
 fn best(backends: Backends) -> Option<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
-        // Not those of a debug build: validation layers are for work on the renderer.
+        // Validation layers are off even in debug builds: they are meant for work on the renderer.
         flags: wgpu::InstanceFlags::empty().with_env(),
         ..wgpu::InstanceDescriptor::new_without_display_handle()
     });
@@ -82,8 +82,9 @@ fn best(backends: Backends) -> Option<wgpu::Adapter> {
     })
 }
 
-/// The best of these adapters for a window: as without one, but for software OpenGL before software Vulkan, whose
-/// driver (lavapipe of Mesa 22) gives back no memory of the pictures that it drew.
+/// Returns the best of these adapters for a window. The order is as without a window, except that software OpenGL is
+/// preferred over software Vulkan, whose driver (lavapipe of Mesa 22) does not release the memory of the pictures it
+/// has drawn.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn for_window<'a>(adapters: impl Iterator<Item = &'a wgpu::Adapter>) -> Option<&'a wgpu::Adapter> {
     adapters.min_by_key(|adapter| {
@@ -92,7 +93,7 @@ pub fn for_window<'a>(adapters: impl Iterator<Item = &'a wgpu::Adapter>) -> Opti
     })
 }
 
-/// The less, the better it draws.
+/// Ranks the type of an adapter; lower is better.
 #[cfg(not(target_arch = "wasm32"))]
 fn kind(info: &wgpu::AdapterInfo) -> u8 {
     match info.device_type {

@@ -1,4 +1,4 @@
-//! A terrain on the GPU: its textures, and what is made of them.
+//! A terrain on the GPU: its textures, and those that are computed from them.
 
 use thalweg_core::{Field, Size};
 
@@ -7,7 +7,7 @@ use crate::view::paint::Paint;
 use crate::view::surface::Surface;
 use crate::view::woods::Stand;
 
-/// What does not depend on the textures' sizes.
+/// The layouts and samplers, which do not depend on the sizes of the textures.
 pub(super) struct Layouts {
     pub land: wgpu::BindGroupLayout,
     pub paint: wgpu::BindGroupLayout,
@@ -16,7 +16,7 @@ pub(super) struct Layouts {
     pub linear: wgpu::Sampler,
 }
 
-/// A terrain's textures.
+/// The textures of a terrain.
 pub(super) struct GpuTerrain {
     pub size: Size,
     ground: wgpu::Texture,
@@ -24,22 +24,22 @@ pub(super) struct GpuTerrain {
     light: wgpu::Texture,
     lines: wgpu::Texture,
     data: wgpu::Texture,
-    /// Both painted textures, level by level.
+    /// The mip levels of both painted textures.
     pub painted: Vec<[wgpu::TextureView; 2]>,
-    /// What each level but the first is made from.
+    /// The bind groups from which each mip level except the first is computed.
     pub halves: Vec<wgpu::BindGroup>,
     pub land: wgpu::BindGroup,
     pub paint: wgpu::BindGroup,
     pub stand: Option<Stand>,
     pub facts: Facts,
-    /// What the painted textures were made for.
+    /// The settings for which the painted textures were computed.
     pub painted_for: Option<Paint>,
 }
 
 const SRGB: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 
 impl GpuTerrain {
-    /// Textures for a surface, filled; those of `before` are used again where the sizes agree.
+    /// Creates and fills the textures of a surface; those of `before` are reused if the sizes agree.
     pub fn load(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -147,7 +147,7 @@ impl GpuTerrain {
     }
 }
 
-/// Fills a texture with a field's cells.
+/// Fills a texture with the cells of a field.
 fn write<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, field: &Field<T>) {
     let [rows, cols] = field.size();
     let layout = wgpu::TexelCopyBufferLayout {

@@ -1,4 +1,4 @@
-//! Buffers of what changes with every frame: they grow with it, and are used again.
+//! Buffers whose content changes with every frame: they are reused, and grow as needed.
 
 use bytemuck::{NoUninit, Pod, Zeroable};
 
@@ -35,7 +35,7 @@ impl From<&Line> for LineMark {
     }
 }
 
-/// A buffer of things of one kind.
+/// A buffer of items of one type.
 pub(super) struct Growing {
     label: &'static str,
     usage: wgpu::BufferUsages,
@@ -47,7 +47,7 @@ impl Growing {
         Self { label, usage: usage | wgpu::BufferUsages::COPY_DST, buffer: None }
     }
 
-    /// The buffer with these things from its start on, as many as the device can hold; `None` where there are none.
+    /// Fills the buffer with these items, as many as the device can hold, and returns it; `None` if there are none.
     pub fn fill<T: NoUninit>(
         &mut self,
         device: &wgpu::Device,
@@ -63,7 +63,7 @@ impl Growing {
         if self.buffer.as_ref().is_none_or(|buffer| buffer.size() < need) {
             self.buffer = Some(device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(self.label),
-                // Half as much again, so that what grows slowly is not moved every time.
+                // Allocate half as much again, so that slowly growing content is not reallocated every time.
                 size: (need + need / 2).next_multiple_of(256).min(device.limits().max_buffer_size / 256 * 256),
                 usage: self.usage,
                 mapped_at_creation: false,

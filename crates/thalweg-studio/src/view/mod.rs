@@ -1,7 +1,8 @@
-//! The view: a terrain drawn by the GPU, into a texture that a window shows or a file keeps.
+//! The view: draws a terrain on the GPU into a texture, which a window shows or a file saves.
 //!
-//! Space is in metres ([`space`]). Nothing here knows of windows. The land's colours are worked out once for each snapshot, in textures as fine as its cells, by
-//! the same lights and constants as the library's maps; a frame then only lays them over the land.
+//! Coordinates are in metres ([`space`]). This module does not depend on windows. The terrain's colours are computed
+//! once per snapshot into textures with the resolution of its cells, with the same lights and constants as the
+//! library's maps; a frame then only maps them onto the terrain.
 
 mod bake;
 pub mod camera;

@@ -1,4 +1,4 @@
-//! [`Paint`]: what a land's colours depend on.
+//! [`Paint`]: the parameters of a terrain's colours.
 
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::paint::ASIDE;
@@ -8,12 +8,12 @@ use crate::view::facts::Facts;
 use crate::view::look::Look;
 use crate::view::surface::DRY;
 
-/// Half the width of the belt in which snow begins, as a share of the range of heights.
+/// Half the width of the transition to snow, as a fraction of the range of heights.
 const BELT: f32 = 0.05;
-/// A height that no ground reaches.
+/// A height that no terrain reaches.
 const NEVER: f32 = 1e9;
 
-/// What the colours depend on, as the shader reads it.
+/// The parameters of the colours, as the shader reads them.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Paint {
@@ -27,13 +27,13 @@ pub(super) struct Paint {
     rows: [f32; 4],
 }
 
-/// Level of the sea as a look wants it.
+/// Returns the sea level for a look, or [`DRY`] if no sea is shown.
 pub(super) fn sea(look: &Look, facts: &Facts) -> f32 {
     let level = look.sea_level.or(facts.sea).filter(|level| level.is_finite() && look.water);
     level.unwrap_or(DRY)
 }
 
-/// A ramp's row of the texture of ramps.
+/// Returns the row of a ramp in the texture of ramps.
 fn row(ramp: &Ramp) -> f32 {
     RAMPS.iter().position(|known| *known == ramp).unwrap_or(0) as f32
 }
@@ -48,7 +48,7 @@ impl Paint {
         let deepest = if Some(sea) == facts.sea { facts.deepest } else { (0.9 * (sea - facts.extremes[0])).max(1.0) };
         let with = |[a, b, c]: [f32; 3], d: f32| [a, b, c, d];
         let steep = (facts.relief_light * sound(look.exaggeration)).clamp(1e-3, 1e3);
-        // The sun of a flat light may not be below the horizon.
+        // The sun must not be below the horizon in the flat light.
         let sun = look.sun.direction().map(sound);
         let sun = [sun[0], sun[1], sun[2].max(0.02)];
         Self {

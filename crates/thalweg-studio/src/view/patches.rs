@@ -1,7 +1,8 @@
-//! Level of detail: which patches of the land are drawn, and how coarse each is (CDLOD, Strugar 2009).
+//! Level of detail: selects the patches of the terrain that are drawn, and how coarse each is (CDLOD, Strugar 2009).
 //!
-//! A patch is 16 × 16 quads; at level k a quad spans 2ᵏ samples. Distance alone decides, and the shader moves every other
-//! corner of a patch to its neighbour as the distance comes near that of the next level, so levels meet without a seam.
+//! A patch has 16 × 16 quads; at level k a quad spans 2ᵏ samples. The level depends only on the distance. As the
+//! distance approaches that of the next level, the shader moves every other corner of a patch to its neighbour, so
+//! levels meet without a seam.
 
 use glam::{Mat4, Vec3, vec3};
 use serde::{Deserialize, Serialize};
@@ -9,62 +10,64 @@ use thalweg_core::{Field, Size};
 
 use crate::raw;
 
-/// Quads on a side of a patch.
+/// The number of quads on a side of a patch.
 pub(super) const QUADS: usize = 16;
 
-/// Least range of a level in quads of it: shorter, a patch could meet one two levels coarser.
+/// The shortest range of a level, in quads of that level: with a shorter one, a patch could be next to one two levels
+/// coarser.
 const LEAST_RANGE: f32 = 160.0;
 
-/// Lowest and highest surface of every patch of every level.
+/// The lowest and highest surface of every patch of every level.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pyramid {
-    /// From the finest level; low > high where there is nothing to draw.
+    /// The levels from the finest; low > high where there is nothing to draw.
     #[serde(with = "raw::fields")]
     levels: Vec<Field<[f32; 2]>>,
 }
 
-/// A patch to be drawn.
+/// A patch to draw.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Patch {
-    /// First column and row, samples to a quad, distance at which the next coarser level follows.
+    /// First column and row, samples per quad, and the distance from which the next coarser level is drawn.
     pub at: [f32; 4],
 }
 
-/// A side under a patch on the rim.
+/// A side wall below a patch at the edge of the terrain.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Side {
     pub patch: Patch,
-    /// North, east, south, west: 0 to 3.
+    /// The edge: north, east, south, west as 0 to 3.
     pub rim: u32,
 }
 
-/// What decides about patches.
+/// The parameters of the selection of patches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// From metres as seen from the eye to clip space.
+    /// The matrix from metres relative to the eye to clip space.
     pub clip: Mat4,
     pub eye: Vec3,
-    /// How far the eye is above all land.
+    /// The height of the eye above all terrain.
     pub above: f32,
-    /// Whether the picture is a map, and a pixel's width in metres (at one metre's distance in perspective).
+    /// True if the picture is a map; and the width of a pixel in metres (in perspective, at a distance of one metre).
     pub map: bool,
     pub pixel: f32,
-    /// Pixels that a quad is wide where levels change.
+    /// The width of a quad in pixels at which levels change.
     pub wide: f32,
-    /// Factor on heights.
+    /// The factor on heights.
     pub exaggeration: f32,
-    /// Height of the block's foot, exaggerated.
+    /// The height of the bottom of the block, exaggerated.
     pub base: f32,
-    /// Side of a sample, south and east.
+    /// The size of a sample to the south and to the east.
     pub sides: [f32; 2],
-    /// West, south, east and north of what is not drawn.
+    /// West, south, east and north of the part that is not drawn.
     pub hole: Option<[f32; 4]>,
 }
 
 impl Pyramid {
-    /// Of a field of `size` samples, whose surfaces in metres `top` gives; `None` where there is no data.
+    /// Builds the pyramid of a field of `size` samples. `top` gives a sample's surface in metres, `None` where there
+    /// is no data.
     pub fn of(size: Size, top: impl Fn(usize, usize) -> Option<f32> + Sync) -> Self {
         let blocks = size.map(|n| (n - 1).div_ceil(QUADS).max(1));
         let span = |k: usize, n: usize| k * QUADS..((k + 1) * QUADS + 1).min(n);
@@ -85,7 +88,7 @@ impl Pyramid {
         Self { levels }
     }
 
-    /// The patches to be drawn, and the sides under them, of a surface of `size` samples.
+    /// Returns the patches to draw, and the side walls below them, for a surface of `size` samples.
     pub fn select(&self, size: Size, seen: &Seen) -> (Vec<Patch>, Vec<Side>) {
         let mut chosen = Chosen { size, seen, patches: Vec::new(), sides: Vec::new() };
         let top = self.levels.len() - 1;
@@ -115,13 +118,13 @@ impl Pyramid {
 }
 
 impl Seen {
-    /// Distance up to which a level is drawn.
+    /// The distance up to which a level is drawn.
     fn range(&self, level: usize) -> f32 {
         let quads = (1.0 / (self.pixel * self.wide)).max(LEAST_RANGE);
         self.sides[0].max(self.sides[1]) * (level as f32).exp2() * quads
     }
 
-    /// The level of a map.
+    /// The level at which a map is drawn.
     fn map_level(&self) -> usize {
         let samples = self.wide * self.pixel / self.sides[0].max(self.sides[1]);
         samples.max(1.0).log2().floor().min(40.0) as usize
@@ -146,13 +149,13 @@ impl Chosen<'_> {
         [at(j, 1), at(j + 1, 1), -at(i + 1, 0), -at(i, 0)]
     }
 
-    /// Whether all of a patch lies where nothing is drawn.
+    /// Returns true if a patch is completely inside the part that is not drawn.
     fn is_in_hole(&self, level: usize, i: usize, j: usize) -> bool {
         let [west, east, south, north] = self.extent(level, i, j);
         (self.seen.hole).is_some_and(|[w, s, e, n]| w < west && s < south && east < e && north < n)
     }
 
-    /// Whether any of it comes nearer than the finer level is drawn.
+    /// Returns true if any part of the patch is within the range of the next finer level.
     fn is_near(&self, level: usize, i: usize, j: usize) -> bool {
         let [west, east, south, north] = self.extent(level, i, j);
         let Vec3 { x, y, .. } = self.seen.eye;
@@ -161,11 +164,11 @@ impl Chosen<'_> {
         off.iter().map(|d| d * d).sum::<f32>() < range * range
     }
 
-    /// Whether any of the box over a patch may be in the picture.
+    /// Returns true if the box above a patch may intersect the picture.
     fn is_visible(&self, level: usize, i: usize, j: usize, [low, high]: [f32; 2]) -> bool {
         let [west, east, south, north] = self.extent(level, i, j);
         let ends = [[west, east], [south, north], [low, high]];
-        // Bit k stays set while all corners are beyond side k of the picture.
+        // Bit k stays set as long as all corners are beyond side k of the picture.
         let mut beyond = 0b1_1111u8;
         for n in 0..8 {
             let corner = vec3(ends[0][n & 1], ends[1][n >> 1 & 1], ends[2][n >> 2 & 1]);
@@ -192,12 +195,12 @@ impl Chosen<'_> {
     }
 }
 
-/// Corners of the quads of a patch, by threes, into rows of 17 corners.
+/// The corner indices of a patch's quads as triangles, into rows of 17 corners.
 pub(super) fn patch_indices() -> Vec<u16> {
     quads(QUADS)
 }
 
-/// Corners of the two strips of a side: its four rows are surface, ground, ground and foot.
+/// The corner indices of the two strips of a side wall: its four rows are surface, ground, ground and bottom.
 pub(super) fn side_indices() -> Vec<u16> {
     let all = quads(3);
     let row = 6 * QUADS;
@@ -235,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Which level draws each quad of the finest level; the count of those drawn more than once.
+    /// Returns the level that draws each quad of the finest level, and the number of quads drawn more than once.
     fn drawn(size: Size, patches: &[Patch]) -> (Field<Option<usize>>, usize) {
         let mut by = Field::new(size.map(|n| n - 1), None);
         let mut twice = 0;
@@ -259,7 +262,8 @@ mod tests {
             for (distance, azimuth, elevation) in [(300.0, 20.0, 10.0), (4000.0, 205.0, 34.0), (90_000.0, 0.0, 88.0)] {
                 let camera = Camera { distance, azimuth, elevation, fov: 149.0, ..Camera::default() };
                 let mut seen = seen(&camera, 1.0);
-                // A lens that sees all round: nothing is left out for being beside the picture.
+                // A projection for which everything is in view, so that no patch is left out for being outside the
+                // picture.
                 seen.clip = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
                 let (by, twice) = drawn(size, &pyramid.select(size, &seen).0);
                 assert!(twice == 0 && by.as_slice().iter().all(Option::is_some), "{size:?}");

@@ -1,4 +1,4 @@
-//! The pipelines of a frame, for one number of samples to a pixel.
+//! The pipelines of a frame, for a given number of samples per pixel.
 
 use wgpu::VertexFormat::{Float32, Float32x2, Float32x4, Uint32, Unorm8x4};
 
@@ -8,10 +8,10 @@ use crate::view::patches::{Patch, Side};
 use crate::view::target::{DEPTH, FORMAT};
 use crate::view::woods::{Plant, Ring};
 
-/// What a frame is drawn with.
+/// The pipelines that draw a frame.
 pub(super) struct Pipelines {
     pub land: wgpu::RenderPipeline,
-    /// The same where there are cells without data.
+    /// The terrain's pipeline for surfaces with cells without data.
     pub holed: wgpu::RenderPipeline,
     pub side: wgpu::RenderPipeline,
     pub sky: wgpu::RenderPipeline,
@@ -20,7 +20,7 @@ pub(super) struct Pipelines {
     pub lines: wgpu::RenderPipeline,
 }
 
-/// How one of them differs from the others.
+/// The properties in which the pipelines differ.
 struct Kind<'a> {
     label: &'static str,
     entries: [&'static str; 2],
@@ -107,7 +107,7 @@ impl Pipelines {
             entries: ["land", "land_colour"],
             buffers: &patches,
             strip: false,
-            // Depth is 1 near by and 0 far away.
+            // Depth is 1 near by and 0 far away (reversed z), so nearer fragments have the greater depth.
             compare: wgpu::CompareFunction::Greater,
             writes_depth: true,
             blend: None,

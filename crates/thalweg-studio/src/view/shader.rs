@@ -1,4 +1,4 @@
-//! The shaders' sources, with the library's own lights and colours as their constants.
+//! The shaders' sources, with the library's own lights and colours as constants.
 
 use std::fmt::Write;
 
@@ -18,12 +18,12 @@ const WOODS: &str = include_str!("shaders/woods.wgsl");
 const MARKS: &str = include_str!("shaders/marks.wgsl");
 const BAKE: &str = include_str!("shaders/bake.wgsl");
 
-/// Everything that a frame draws.
+/// The shader module of everything that a frame draws.
 pub(super) fn scene(device: &wgpu::Device) -> wgpu::ShaderModule {
     module(device, "scene", &[SCENE, LAND, SKY_BEHIND, WOODS, MARKS])
 }
 
-/// What works out the land's colours.
+/// The shader module that computes the terrain's colours.
 pub(super) fn bake(device: &wgpu::Device) -> wgpu::ShaderModule {
     module(device, "bake", &[BAKE])
 }

@@ -1,46 +1,47 @@
-//! The space of the view: metres east, north and up; the middle of the terrain at x = y = 0, z = exaggeration × height.
+//! The coordinates of the view: metres east, north and up, with the centre of the terrain at x = y = 0 and z =
+//! exaggeration × height.
 
 use glam::{Vec2, Vec3};
 
-/// The box that a terrain fills, heights exaggerated.
+/// The bounding box of a terrain, with exaggerated heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// Western, southern and lowest end.
+    /// The western, southern and lowest end.
     pub low: Vec3,
-    /// Eastern, northern and highest end.
+    /// The eastern, northern and highest end.
     pub high: Vec3,
 }
 
 impl Bounds {
-    /// Its eight corners.
+    /// The eight corners.
     pub fn corners(&self) -> [Vec3; 8] {
         let Self { low, high } = *self;
         std::array::from_fn(|n| Vec3::select(glam::BVec3::new(n & 1 > 0, n & 2 > 0, n & 4 > 0), high, low))
     }
 }
 
-/// A half line from a point; the direction is of unit length.
+/// A half-line from a point; the direction has unit length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ray {
-    /// Where it begins.
+    /// The start.
     pub origin: Vec3,
-    /// Where it points.
+    /// The direction.
     pub direction: Vec3,
 }
 
 impl Ray {
-    /// The point so many metres along the ray.
+    /// The point at this distance along the ray, in metres.
     pub fn at(&self, metres: f32) -> Vec3 {
         self.origin + metres * self.direction
     }
 }
 
-/// Ground that an eye must not sink into.
+/// A ground surface that an eye must not sink into.
 pub trait Ground {
-    /// Height in metres of the ground, or of the water over it, at a place east and north of the middle; `None` where there is
-    /// none.
+    /// The height in metres of the ground, or of the water above it, at a place east and north of the centre; `None`
+    /// outside.
     fn top(&self, place: Vec2) -> Option<f32>;
 
-    /// Side of a cell in metres.
+    /// The cell size in metres.
     fn cell(&self) -> f32;
 }

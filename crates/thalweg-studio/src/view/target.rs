@@ -1,4 +1,4 @@
-//! [`Target`]: the picture that is drawn into.
+//! [`Target`]: the texture into which a picture is drawn.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -7,17 +7,17 @@ use thalweg_render::pictures::picture::Picture;
 
 use crate::view::gpu::{Gpu, is_software};
 
-/// Format of pictures: 8-bit sRGB whose coding the shaders do themselves, as egui's textures are.
+/// The format of pictures: 8-bit sRGB that the shaders encode themselves, like egui's textures.
 pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
-/// Format of depths.
+/// The format of depth buffers.
 pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Most pixels of a picture whose edges are drawn from four samples to a pixel.
+/// The largest number of pixels of a picture that is drawn with four samples per pixel.
 const MOST_SMOOTH: u64 = 3840 * 2400;
 
-/// A picture of some size, to be drawn into and then shown or read.
+/// A picture that is drawn into, and then shown or read.
 ///
-/// Its pixels are sRGB codes in an [`FORMAT`] texture, opaque: register [`Target::view`] as a native texture of egui and
-/// show it as any image.
+/// Its pixels are opaque sRGB values in a texture of format [`FORMAT`]. To show it like any other image, register
+/// [`Target::view`] as a native texture of egui.
 #[derive(Debug, Clone)]
 pub struct Target {
     size: [u32; 2],
@@ -29,14 +29,14 @@ pub struct Target {
 }
 
 impl Target {
-    /// A picture of width and height in pixels, each held within 1 and what the device allows. Edges are smooth but on
-    /// software, to which that is dear, and in very large pictures.
+    /// Creates a picture of this width and height in pixels, each clamped to 1 and the device's maximum. Edges are
+    /// smoothed, except on software renderers, where that is expensive, and in very large pictures.
     pub fn new(device: &wgpu::Device, size: [u32; 2]) -> Self {
         let many = u64::from(size[0]) * u64::from(size[1]) > MOST_SMOOTH;
         Self::with(device, size, if is_software(device) || many { 1 } else { 4 })
     }
 
-    /// The same with so many samples to a pixel, 1 or 4.
+    /// Does the same with 1 or 4 samples per pixel.
     pub fn with(device: &wgpu::Device, size: [u32; 2], samples: u32) -> Self {
         let size = size.map(|n| n.clamp(1, device.limits().max_texture_dimension_2d));
         let samples = if samples > 1 { 4 } else { 1 };
@@ -71,10 +71,10 @@ impl Target {
         &self.view
     }
 
-    /// The picture, once all that was drawn is done.
+    /// Reads the picture, once all drawing is done.
     ///
     /// # Errors
-    /// When the device is lost or out of memory.
+    /// Returns an error if the device is lost or out of memory.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self, gpu: &Gpu) -> Result<Picture, String> {
         let [width, height] = self.size;
@@ -87,10 +87,10 @@ impl Target {
         reading.take(gpu).unwrap_or_else(|| Err(lost("it never answered".into())))
     }
 
-    /// Begins to read the picture, for whoever must not wait: a page.
+    /// Starts to read the picture without blocking, for example on a page.
     pub fn begin_read(&self, gpu: &Gpu) -> Reading {
         let [width, height] = self.size;
-        // Rows of a copy are multiples of 256 bytes.
+        // The rows of a copy must be multiples of 256 bytes.
         let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
         let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("picture read"),
@@ -110,24 +110,24 @@ impl Target {
         gpu.queue.submit([encoder.finish()]);
         let (sender, receiver) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |done| {
-            // Nobody waits any more if this fails.
+            // Sending fails only if nobody waits for the picture any more.
             let _ = sender.send(done);
         });
         Reading { size: self.size, row, buffer, done: receiver }
     }
 }
 
-/// A picture on its way back from the GPU.
+/// A picture that is being read back from the GPU.
 pub struct Reading {
     size: [u32; 2],
-    /// Bytes of a row.
+    /// The number of bytes of a row, with padding.
     row: u32,
     buffer: wgpu::Buffer,
     done: Receiver<Result<(), wgpu::BufferAsyncError>>,
 }
 
 impl Reading {
-    /// The picture, once it is there; it is asked for again until then.
+    /// Returns the picture once it is ready; call it repeatedly until then.
     pub fn take(&self, gpu: &Gpu) -> Option<Result<Picture, String>> {
         if let Err(error) = gpu.device.poll(wgpu::PollType::Poll) {
             return Some(Err(lost(error.to_string())));

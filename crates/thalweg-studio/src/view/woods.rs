@@ -1,4 +1,4 @@
-//! Plants: where they stand, what they shade, and which of them are drawn.
+//! Plants: their positions, their shade, and the selection of those that are drawn.
 
 use glam::{Vec3, vec3};
 use thalweg_core::base::rng::Key;
@@ -11,28 +11,30 @@ use wgpu::util::DeviceExt;
 
 use crate::view::space::Bounds;
 
-/// What is left of the ground's light in a crown's shadow, as in the library's views.
+/// The fraction of the ground's light that remains in a crown's shadow, as in the library's views.
 const SHADE: f32 = 0.42;
-/// Sides of the land's chessboard by whose squares plants are passed over or thinned out.
+/// The number of squares along each side of the terrain into which plants are grouped for culling and thinning.
 const SQUARES: usize = 12;
-/// Width in pixels of a crown from which it is drawn with all its sides.
+/// The width of a crown in pixels from which it is drawn in the detailed shape.
 const NEAR: f32 = 7.0;
-/// Corners round a crown near by and far off.
+/// The number of corners around a crown, near and far.
 const SIDES: [usize; 2] = [8, 4];
 
-/// A plant as it is drawn.
+/// A plant in the form in which it is drawn.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Plant {
-    /// Eastward, northward and height of the ground in metres, not exaggerated; half the width of its crown.
+    /// The position eastward and northward and the height of the ground in metres, not exaggerated; and half the width
+    /// of the crown.
     pub foot: [f32; 4],
-    /// Height in metres; a number of its own, 0 to 1, by which a far wood is thinned out.
+    /// The plant's height in metres; and a number of its own from 0 to 1, by which distant woods are thinned out.
     pub size: [f32; 2],
-    /// Square root of its colour in linear light, 0 to 255, and the number of its kind.
+    /// The square root of the colour in linear light, 0 to 255, and the number of the plant's kind.
     pub tint: [u8; 4],
 }
 
-/// The plants of a terrain of `cells` that stand on a relief.
+/// Converts the trees of a terrain of `cells` rows and columns to plants on a relief. Trees outside it or on cells
+/// without data are left out.
 pub(super) fn plants(trees: &[Tree], cells: Size, relief: &Relief) -> Vec<Plant> {
     let [rows, cols] = relief.size();
     let place = |at: f64, k: usize| match cells[k] {
@@ -50,7 +52,7 @@ pub(super) fn plants(trees: &[Tree], cells: Size, relief: &Relief) -> Vec<Plant>
         let north = ((rows - 1) as f32 / 2.0 - i) * relief.cell[0];
         let key = Key::ZERO.and(tree.number);
         let kind = usize::from(tree.kind).min(KINDS.len() - 1);
-        // A little lighter or darker than others of its kind.
+        // Each plant is a little lighter or darker than others of its kind.
         let light = 0.8 + 0.45 * key.and(1).unit() as f32;
         let [r, g, b] = COLOURS[kind].map(|c| ((c * light).sqrt() * 255.0 + 0.5) as u8);
         Some(Plant {
@@ -62,7 +64,8 @@ pub(super) fn plants(trees: &[Tree], cells: Size, relief: &Relief) -> Vec<Plant>
     trees.iter().filter_map(plant).collect()
 }
 
-/// Light that the shadows of crowns leave on a relief's samples, 1 where there is none.
+/// Computes the fraction of light that the shadows of crowns leave on a relief's samples, 1 where there is no shadow;
+/// `None` without plants.
 pub(super) fn shadow(plants: &[Plant], relief: &Relief, sun: [f32; 3]) -> Option<Field<f32>> {
     if plants.is_empty() {
         return None;
@@ -76,7 +79,7 @@ pub(super) fn shadow(plants: &[Plant], relief: &Relief, sun: [f32; 3]) -> Option
         let y = (rows - 1) as f32 / 2.0 - north / relief.cell[0] + sun[1] * off;
         let x = (cols - 1) as f32 / 2.0 + east / relief.cell[1] - sun[0] * off;
         let wide = 1.1 * radius / cell;
-        // A disc smaller than a sample covers as much less of it.
+        // A disc smaller than a sample covers only a fraction of it.
         let (reach, share) = if wide < 0.6 { (0.6, wide * wide / 0.36) } else { (wide, 1.0) };
         let span = |at: f32, n: usize| {
             ((at - reach - 0.5).ceil().max(0.0) as usize)
@@ -94,44 +97,46 @@ pub(super) fn shadow(plants: &[Plant], relief: &Relief, sun: [f32; 3]) -> Option
     Some(light)
 }
 
-/// Plants on the GPU: by kind, then by square, then by their numbers, so that the first ones of a square stand for all.
+/// Plants on the GPU, sorted by kind, then by square, then by their numbers, so that any number of the first ones is a
+/// sample of the square.
 pub(super) struct Stand {
     pub plants: wgpu::Buffer,
     groups: Vec<Group>,
 }
 
-/// The plants of one kind on one square.
+/// The plants of one kind in one square.
 struct Group {
     kind: usize,
     first: u32,
-    /// Numbers of the plants, rising.
+    /// The numbers of the plants, ascending.
     numbers: Vec<f32>,
-    /// Feet of its plants, not exaggerated.
+    /// The bounding box of the plants' feet, not exaggerated.
     feet: Bounds,
-    /// Widest crown's half.
+    /// Half the width of the widest crown.
     radius: f32,
 }
 
-/// Plants to be drawn in one go: which shape, and which plants.
+/// Plants that are drawn in one call: their shape, and their range.
 pub(super) struct Batch {
     pub shape: usize,
     pub plants: std::ops::Range<u32>,
 }
 
-/// What decides about plants.
+/// The parameters of the selection of plants.
 pub(super) struct Sight {
     pub eye: Vec3,
     pub forward: Vec3,
     pub map: bool,
-    /// A pixel's width in metres at one metre's distance; of a map, anywhere.
+    /// The width of a pixel in metres at a distance of one metre; on a map, anywhere.
     pub pixel: f32,
     pub exaggeration: f32,
-    /// Most plants to draw.
+    /// The maximum number of plants to draw.
     pub most: usize,
 }
 
 impl Stand {
-    /// Sorts the plants of a surface with half the extent `half` (north, east), and hands them over.
+    /// Sorts the plants of a surface with half the extent `half` (north, east), and uploads them; returns `None` if
+    /// there are none.
     pub fn new(device: &wgpu::Device, plants: &[Plant], half: [f32; 2]) -> Option<Self> {
         if plants.is_empty() {
             return None;
@@ -169,9 +174,12 @@ impl Stand {
         Some(Self { plants, groups })
     }
 
-    /// What is drawn, and how much wider each plant is drawn because there are too many.
+    /// Selects the plants to draw. Returns them and the factor by which each plant is widened if some are left out
+    /// because there are too many.
     pub fn batches(&self, sight: &Sight) -> (Vec<Batch>, f32) {
         let mut batches = Vec::new();
+        // The fraction of a group's plants that is worth drawing at its distance: all of them if the widest crown is
+        // at least 1.4 pixels wide.
         let share = |group: &Group| {
             let near = sight.nearest(group);
             let pixels = group.radius / (near * sight.pixel);
@@ -187,13 +195,14 @@ impl Stand {
                 batches.push(Batch { shape, plants: group.first..group.first + count });
             }
         }
-        // The shader leaves out those whose number is too great for their width; wider ones make up for them.
+        // The shader leaves out plants whose number is too large for their width; the remaining ones are widened to
+        // compensate.
         (batches, 1.0 / thin.sqrt())
     }
 }
 
 impl Sight {
-    /// Least distance along the view to any of a group.
+    /// The shortest distance along the view direction to any plant of a group, at least 0.5 m.
     fn nearest(&self, group: &Group) -> f32 {
         if self.map {
             return 1.0;
@@ -204,18 +213,18 @@ impl Sight {
     }
 }
 
-/// A corner of a shape.
+/// A vertex of a plant's shape.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Ring {
-    /// Cosine and sine, height and width as shares of the plant's.
+    /// Cosine and sine of the direction, and height and width as fractions of the plant's.
     at: [f32; 4],
-    /// How much narrower it grows with height there.
+    /// The rate at which the shape narrows with height there.
     taper: f32,
 }
 
-/// The shapes of all kinds: corners, their order by threes, and which part of that order is each shape's; of every kind
-/// first the near one, then the far.
+/// Builds the shapes of all kinds: vertices, triangle indices, and each shape's range of indices; for each kind first
+/// the near shape, then the far one.
 pub(super) fn shapes() -> (Vec<Ring>, Vec<u16>, Vec<std::ops::Range<u32>>) {
     let (mut corners, mut order, mut parts) = (Vec::new(), Vec::<u16>::new(), Vec::new());
     for kind in KINDS {

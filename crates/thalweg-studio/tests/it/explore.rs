@@ -1,4 +1,5 @@
-//! The explorer: rings of one land meet without a gap or a seam, and the view follows the eye from the whole into a gully.
+//! Tests of the explorer: its rings of one terrain meet without a gap or a seam, and the view follows the camera from
+//! the whole terrain into a gully.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ fn alpine(cells: usize) -> World {
     World::over(run_recipe(recipe).terrain(), Rules::default(), 1).unwrap()
 }
 
-/// A plane that leans to the south-east, without anything rough on it.
+/// Builds a plane that slopes to the south-east, without roughness.
 fn plane() -> World {
     let mut terrain = Terrain::new(Grid::new([1024, 1024], 400.0).unwrap());
     terrain.grid.edges = [Edge::Open; 4];
@@ -42,17 +43,17 @@ fn rings_leave_no_gap_between_them() {
         assert!(stand.rings(land.frame(), 300).len() > 2);
         let look = Look { haze: false, streams: false, ..Look::default() };
         let picture = still(&land, stand, &look, [400, 300]).unwrap();
-        // A plane is of one colour, but for its height; the sky is blue.
+        // A plane has one colour, apart from the tint by height; the sky is blue.
         let holes = picture.rgb.as_slice().iter().filter(|[r, _, b]| b > r).count();
         assert_eq!(holes, 0, "from {distance} m away");
         let pairs =
             picture.rgb.as_slice().windows(2).filter(|pair| (0..3).any(|c| pair[0][c].abs_diff(pair[1][c]) > 6));
-        // Rows begin again at the left.
+        // Pairs across the end of a row are counted too.
         assert!(pairs.count() < 400, "a seam shows from {distance} m away");
     }
 }
 
-/// The explorer in a harness, turned by its wheel.
+/// The explorer in a test harness, operated by the mouse wheel.
 struct Bench(Harness<'static, Option<Explorer>>);
 
 impl Bench {
@@ -118,7 +119,7 @@ fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
         let start = Instant::now();
         bench.scroll(60.0);
         frames.push(start.elapsed());
-        // However fast the wheel turns, there is land to be seen.
+        // However fast the wheel turns, land is visible.
         assert!(!bench.explorer().levels().is_empty());
     }
     frames.sort();
@@ -129,7 +130,7 @@ fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
     let levels = bench.explorer().levels();
     assert!(levels[0] > first[0] + 3, "{levels:?} after {first:?}");
     assert!(levels.windows(2).all(|pair| pair[0] == pair[1] + 1), "{levels:?}");
-    // What is looked at stays under the pointer, so it does not run off.
+    // The point under the pointer stays there, so the view does not drift.
     assert!((0..2).all(|axis| (near.place.along(axis) - middle).abs() < 0.25 * middle), "{:?}", near.place);
     for _ in 0..60 {
         bench.scroll(-60.0);

@@ -1,4 +1,5 @@
-//! A session that shares no memory with its window: bytes there and back, and what is seen is what a thread would have shown.
+//! Tests of a session that shares no memory with its window: it exchanges bytes, and shows what a session in a thread
+//! would show.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -39,7 +40,7 @@ count = 3000
 
 type Queue = Rc<RefCell<VecDeque<Vec<u8>>>>;
 
-/// A window's end and a station, with two queues for what a browser would carry.
+/// A window's end and a station, with two queues in place of a browser's messages.
 struct Pair {
     link: Rc<Link>,
     station: Station,
@@ -134,7 +135,7 @@ fn it_comes_to_the_bits_of_a_run_and_shows_them_whole() {
     assert!(overlays.len() > 3);
     for overlay in [None].into_iter().chain(overlays.into_iter().map(Some)) {
         let painted = pair.painted(overlay.clone(), true);
-        // All that the probe reads of the terrain has come across, to the bit.
+        // Everything that the probe reads of the terrain has been transferred to the bit.
         assert_eq!(painted.terrain.fingerprints(), expected, "{overlay:?}");
         assert!(painted.before.is_some() && painted.eroding && painted.problem.is_none());
         assert_eq!(painted.now.size(), [64, 64]);
@@ -185,7 +186,7 @@ fn orders_arrive_and_files_come_back() {
     assert!(Goods::named("untiy").unwrap_err().to_string().contains("did you mean `unity`"));
 }
 
-/// What cannot be written is said, and the view stays.
+/// An export that cannot be written is reported, and the view remains.
 #[test]
 fn an_export_that_cannot_be_is_said() {
     let mut pair = Pair::new("extent = [100.0, 100.0]\ncells = 1\n[[stage]]\nmodel = \"gradient_noise\"\n");
@@ -207,7 +208,7 @@ fn files_in_memory_are_there_too_and_after_a_breakdown_as_well() {
     let recipe = Recipe::open(&path).unwrap();
     pair.link.tell(Order::Open(Box::new(recipe.clone()), 3));
     pair.until("the file is open", |shown| shown.revision == 3 && shown.recipe.contains("far-given"));
-    // The station is gone, and another one in its place knows of nothing but what it is told.
+    // The station is gone, and its replacement knows only what it receives.
     pair.link.set_broken();
     assert!(pair.link.is_broken() && pair.link.revive() && !pair.link.is_broken());
     pair.station = station(&pair.back);
@@ -215,7 +216,7 @@ fn files_in_memory_are_there_too_and_after_a_breakdown_as_well() {
     pair.link.tell(Order::Pace(None));
     pair.link.tell(Order::Play(true));
     pair.until("it is done", |shown| shown.revision == 4 && shown.done);
-    // Bytes that are no words are passed over.
+    // Bytes that are not messages are ignored.
     for broken in [&[][..], &[0xff; 40], &[1, 2, 3]] {
         pair.station.receive(broken);
         pair.link.receive(broken);

@@ -1,4 +1,4 @@
-//! The window's panels, driven and drawn without a window.
+//! Tests of the window's panels, driven and drawn without a window.
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ label = "shower"
 count = 20000
 "#;
 
-/// A studio in a harness, made at its first frame.
+/// A studio in a test harness, created at its first frame.
 struct TestWindow {
     harness: Harness<'static, Option<Studio>>,
     folder: tempfile::TempDir,
@@ -56,7 +56,7 @@ impl TestWindow {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("own.toml");
         std::fs::write(&own, HILLS).unwrap();
-        // Every question is answered with another world.
+        // Every file dialog is answered with another world.
         let other = folder.path().join("other.toml");
         std::fs::write(&other, HILLS.replace("\"small\"", "\"other\"").replace("seed = 3", "seed = 8")).unwrap();
         let pictures = folder.path().to_path_buf();
@@ -103,7 +103,7 @@ impl TestWindow {
         self.harness.state().as_ref().unwrap()
     }
 
-    /// Frames until something holds; a minute at most.
+    /// Steps frames until a condition holds, for at most three minutes.
     fn until(&mut self, what: &str, holds: impl Fn(&Studio) -> bool) {
         let start = Instant::now();
         loop {
@@ -116,12 +116,12 @@ impl TestWindow {
         }
     }
 
-    /// Hills in view: the first stage's one step.
+    /// Runs the first stage's one step and waits until the hills are in view.
     fn painted(&mut self) {
         self.harness.step();
         self.studio().order(Order::Step(1));
         self.until("the hills are in view", |studio| studio.snapshot().all[0] == 1 && studio.is_settled());
-        // What was painted in the first frames, before the view had its size, is framed anew.
+        // The first frames were drawn before the view had its size, so the camera is framed again.
         let mut last = None;
         while last != Some(self.studio().camera().target) {
             last = Some(self.studio().camera().target);
@@ -152,7 +152,7 @@ impl TestWindow {
         names
     }
 
-    /// Presses S; the picture's bytes.
+    /// Presses S and returns the saved picture's bytes.
     fn picture(&mut self) -> Vec<u8> {
         let before = self.pictures();
         self.key(Key::S);
@@ -167,7 +167,7 @@ impl TestWindow {
         self.harness.step();
     }
 
-    /// Drags from the middle by so much.
+    /// Drags from the middle of the view by `by` points.
     fn drag(&mut self, button: PointerButton, modifiers: Modifiers, by: Vec2) {
         self.button(MIDDLE, button, true, modifiers);
         for part in [0.3, 0.6, 1.0] {
@@ -180,7 +180,7 @@ impl TestWindow {
     }
 }
 
-/// A place in the view, over land.
+/// A place in the view that lies over land.
 const MIDDLE: Pos2 = Pos2::new(700.0, 400.0);
 
 #[test]
@@ -193,7 +193,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
         for param in stage.model.declared() {
             assert!(window.harness.query_all_by_label(param.name).count() >= 2, "{}: no name and control", param.name);
         }
-        // The model's page in a window of its own.
+        // The model's page opens in a window of its own.
         window.harness.get_by_role_and_label(Role::Button, stage.model.about().name).click();
         window.harness.run_steps(4);
         window.harness.get_by_label(&format!("docs/models/{}.md", stage.model.about().name));
@@ -297,7 +297,7 @@ fn the_mouse_moves_the_camera_and_the_sun() {
     let apart = |a: Vec3, b: Vec3| a.distance(b);
     assert!(looked.azimuth != before.azimuth, "right drag looks round");
     assert!(apart(looked.eye(), before.eye()) < 0.01 * before.distance, "from where the eye is");
-    // While the right button is down, letters fly.
+    // While the right mouse button is down, letter keys move the camera.
     window.button(MIDDLE, PointerButton::Secondary, true, Modifiers::NONE);
     let mut flown = Vec::new();
     for (key, modifiers) in [Key::W, Key::A, Key::S, Key::D, Key::E, Key::Q]
@@ -350,10 +350,10 @@ fn the_mouse_moves_the_camera_and_the_sun() {
 fn keys_and_clicks_do_what_the_list_says() {
     let mut window = TestWindow::new(false);
     window.painted();
-    // Far enough that there is something to compare.
+    // Enough steps that there is a difference to compare.
     window.studio().order(Order::Step(15));
     window.until("15 steps are taken", |studio| studio.snapshot().all[0] == 16 && !studio.snapshot().playing);
-    // A click drops a droplet and shows its path; S saves with the number of droplets in the name.
+    // A click drops a droplet and shows its path; S saves a picture with the number of droplets in its name.
     window.button(MIDDLE, PointerButton::Primary, true, Modifiers::NONE);
     window.button(MIDDLE, PointerButton::Primary, false, Modifiers::NONE);
     window.until("the droplet is followed", |studio| studio.snapshot().trace.points.len() > 3);
@@ -369,7 +369,7 @@ fn keys_and_clicks_do_what_the_list_says() {
     window.harness.key_up(Key::B);
     window.harness.run_steps(2);
     assert!(now != before, "B shows the land before");
-    // Brackets change the brush.
+    // The bracket keys change the brush radius.
     window.click("Hands");
     window.harness.run_steps(10);
     window.click("raise");
@@ -378,7 +378,7 @@ fn keys_and_clicks_do_what_the_list_says() {
     assert!(window.studio().brush_radius() > radius);
     window.key(Key::OpenBracket);
     assert!((window.studio().brush_radius() / radius - 1.0).abs() < 1e-9);
-    // A stroke of it is one step of history.
+    // One brush stroke is one entry of the undo history.
     let plain = window.studio().recipe_text();
     window.drag(PointerButton::Primary, Modifiers::NONE, vec2(40.0, 0.0));
     window.until("the stroke is in the recipe", |studio| studio.recipe_text().contains("tool = \"raise\""));
@@ -394,7 +394,7 @@ fn keys_and_clicks_do_what_the_list_says() {
     window.button(bar, PointerButton::Primary, true, Modifiers::NONE);
     window.button(bar, PointerButton::Primary, false, Modifiers::NONE);
     window.until("it is back at the start", |studio| studio.snapshot().all[0] == 0);
-    // The meaning of a parameter comes under the cursor.
+    // A parameter's description appears under the cursor.
     window.click("rivers");
     window.harness.run_steps(12);
     window.harness.get_all_by_label("erodibility").next().unwrap().hover();
@@ -427,7 +427,7 @@ fn the_pen_draws_lines_that_the_recipe_holds_and_takes_them_away() {
     window.until("the run has the river", |studio| studio.snapshot().recipe.contains("LineString"));
     assert!(window.studio().recipe_text().contains("river"));
     assert!(window.studio().frame([100, 100]).lines.len() > 10, "it is seen");
-    // Across it no ridge runs, and without a sea there is no coast.
+    // A ridge may not cross the river, and there is no coast without a sea.
     let river = window.studio().recipe_text();
     window.click("ridge");
     click(&mut window, vec2(0.0, -60.0));
@@ -482,14 +482,14 @@ fn files_are_saved_opened_and_dropped() {
     window.until("the junk is refused", |studio| studio.snapshot().problem.is_some());
     window.harness.run_steps(2);
     assert!(window.studio().snapshot().problem.as_ref().unwrap().contains("junk.tif"));
-    // The last good one keeps running, the panels show it again, and it is not saved over the junk.
+    // The last good recipe keeps running, the panels show it again, and it is not saved over the junk file.
     assert!(window.studio().recipe_text().contains("seed = 8"));
     window.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
     window.harness.run_steps(2);
     assert_eq!(std::fs::read_to_string(&junk).unwrap(), "no terrain");
     let saved = std::fs::read_to_string(window.folder.path().join("other.toml")).unwrap();
     assert_eq!(saved, window.studio().recipe_text());
-    // A good one opens.
+    // A valid recipe opens.
     let third = folder.path().join("third.toml");
     std::fs::write(&third, HILLS.replace("seed = 3", "seed = 12")).unwrap();
     drop(&mut window, third);

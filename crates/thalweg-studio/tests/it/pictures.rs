@@ -1,6 +1,8 @@
-//! The view as pictures, against references that were looked at. Drivers differ by a little, so a picture may too.
+//! Tests of the view as pictures, against reference pictures that a person has checked. Graphics drivers differ a
+//! little, so a picture may differ a little too.
 //!
-//! `THALWEG_BLESS=1 cargo test -p thalweg-studio --test it pictures::` writes the references anew, and fails to say so.
+//! `THALWEG_BLESS=1 cargo test -p thalweg-studio --test it pictures::` writes the references again; the tests then fail
+//! on purpose, to report that they did so.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -21,17 +23,18 @@ use thalweg_studio::view::renderer::Renderer;
 use thalweg_studio::view::surface::{Natural, Surface, Wanted};
 use thalweg_studio::view::target::Target;
 
-/// Codes of 255 that a channel may be off on average, and those by which a pixel is said to differ.
+/// The mean difference allowed in a channel, in codes of 255. `FAR` is the difference from which a pixel counts as
+/// different.
 const MEAN: f64 = 1.5;
 const FAR: u8 = 24;
-/// Share of pixels that may differ: edges fall on other pixels, and small trees on other edges.
+/// The share of pixels that may differ: edges fall on other pixels, and small trees on other edges.
 const SHARE: f64 = 0.02;
 
 fn gpu() -> Gpu {
     Gpu::headless().unwrap_or_else(|problem| panic!("the pictures need something that draws: {problem}"))
 }
 
-/// A range of mountains about a basin, by sums of waves; cells of 40 m.
+/// Builds a mountain range around a basin from sums of waves; cells are 40 m wide at 128 cells.
 fn land(n: usize) -> Terrain {
     let mut terrain = Terrain::new(Grid::new([n, n], 40.0 * 128.0 / n as f64).unwrap());
     for i in 0..n {
@@ -48,7 +51,7 @@ fn land(n: usize) -> Terrain {
     terrain
 }
 
-/// The same with a lake, a sea, loose ground and a wood of every kind.
+/// Builds the same terrain with a lake, a sea, sediment, and a wood with every kind of tree.
 fn wood() -> Terrain {
     let mut terrain = land(128);
     let size = terrain.grid.size;
@@ -127,7 +130,7 @@ fn a_wood_by_a_lake_and_the_sea() {
     compare("wood", &draw(&gpu(), &terrain, &options).unwrap());
 }
 
-/// A surface, and a renderer that has it twice.
+/// Returns a surface and a renderer that has loaded it twice.
 fn ready(gpu: &Gpu, terrain: &Terrain) -> (Surface, Renderer) {
     let surface = Surface::of(terrain, &Wanted::default()).unwrap();
     let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
@@ -236,13 +239,13 @@ fn dots_and_lines_are_drawn_and_hidden_by_hills() {
         picture.rgb.as_slice().iter().filter(|[r, g, b]| *r > 240 && *g < 20 && *b < 20).count()
     };
     assert_eq!(reds(&[], &[]), 0);
-    // A disc 9 pixels wide has some 64 pixels, of which those on its edge are mixed.
+    // A disc 9 pixels wide has about 64 pixels; those on its edge have mixed colours.
     let free = reds(&[dot([0.0, 0.0, 1.1 * top])], &[]);
     assert!((40..=64).contains(&free), "{free}");
     assert_eq!(reds(&[dot([0.0, 0.0, surface.bounds().low[2] * 0.9])], &[]), 0);
     let line = Line { from: [-1500.0, 0.0, 1.1 * top], to: [1500.0, 0.0, 1.1 * top], colour: red, pixels: 3.0 };
     assert!(reds(&[], &[line]) > 40);
-    // One end behind the eye.
+    // A line with one end behind the camera.
     let eye = camera.eye();
     let behind = [2.0 * eye[0], 2.0 * eye[1], 2.0 * eye[2]];
     assert!(reds(&[], &[Line { to: behind, ..line }]) > 0);
@@ -250,7 +253,7 @@ fn dots_and_lines_are_drawn_and_hidden_by_hills() {
     assert!(reds(&many, &[]) > 100);
 }
 
-/// Colours that a recipe gives its ground are seen, whatever its heights are.
+/// The colours that a recipe gives its ground are visible, whatever the elevations are.
 #[test]
 fn natural_colours_are_drawn() {
     let gpu = gpu();

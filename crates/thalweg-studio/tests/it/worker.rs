@@ -1,4 +1,4 @@
-//! The worker without a window: what it is told, and what its snapshots show.
+//! Tests of the worker without a window: its orders and its snapshots.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ fn worker(playing: bool) -> Worker {
     worker
 }
 
-/// Waits for a snapshot in which something holds.
+/// Waits for a snapshot for which a condition holds.
 fn until(worker: &Worker, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
     let start = Instant::now();
     loop {
@@ -219,7 +219,8 @@ fn a_spring_after_the_end_runs_in_a_stage_of_its_own() {
     let worker = worker(true);
     let dry = until(&worker, "it is done", |snapshot| snapshot.done);
     worker.tell(Order::Stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[1600.0, 1600.0].into()]) }));
-    // A fast machine has done all its steps before one of them is seen: what is asked stays true once it is.
+    // A fast machine may finish all steps before a snapshot of one of them is read, so the condition must remain true
+    // afterwards.
     let wet = until(&worker, "water flows", |snapshot| snapshot.all[0] > dry.all[0]);
     assert_eq!(wet.turn, if wet.done { 4 } else { 3 });
     assert!(wet.recipe.contains("label = \"springs\"") && wet.terrain.layers.contains_key("water"));
@@ -239,7 +240,7 @@ fn worlds_of_any_shape_are_stepped_and_shown() {
     }
 }
 
-/// A value that a declaration allows, by chance.
+/// Returns a pseudo-random value that a declaration allows.
 fn some(kind: ParamKind, draw: &mut impl FnMut() -> f64) -> Value {
     match kind {
         ParamKind::Number { min, max } => Value::Number(min + (max - min) * draw().powi(8)),
@@ -259,7 +260,7 @@ fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
         key.and(number).unit()
     };
     let mut recipe = recipe();
-    // Hours of droplets would prove no more than seconds do.
+    // Hours of droplets would prove no more than seconds.
     for revision in 1..=150 {
         let stage = (draw() * recipe.stages.len() as f64) as usize % recipe.stages.len();
         let owner = recipe.stages[stage].model.about().name;

@@ -1,6 +1,7 @@
-//! Every reader of the library as a function of bytes. A test replays the corpora over them; `fuzz` grows the corpora.
+//! Every reader of the library as a function of bytes. A test replays the corpora with them; `fuzz` extends the
+//! corpora.
 //!
-//! A reader answers, whatever the bytes: with what it read, which then holds what it promises, or with a short message.
+//! For any bytes a reader must return either a result that satisfies its guarantees or a short message.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -12,10 +13,10 @@ use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
-/// A reader: its name, which is its corpus' folder, and what it does.
+/// A reader: its name, which is also its corpus folder, and its function.
 pub type Reader = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All readers.
 pub const READERS: [Reader; 15] = [
     ("tiff", |bytes| raster("a.tif", bytes, None)),
     ("png", |bytes| raster("a.png", bytes, None)),
@@ -37,7 +38,7 @@ pub const READERS: [Reader; 15] = [
     ("checkpoint", checkpoint),
 ];
 
-/// The picture's reader too, which reads what we drew ourselves.
+/// Reads a picture that the library itself drew: an 8-bit RGB PNG.
 pub fn picture(bytes: &[u8]) {
     let _ = Picture::decode(Cursor::new(bytes));
 }
@@ -46,7 +47,7 @@ fn grid() -> Grid {
     Grid::new([40, 50], 10.0).expect("a grid")
 }
 
-/// Messages are for people.
+/// Checks that an error's message is short enough for people to read.
 fn answer<T, E: ToString>(result: Result<T, E>) {
     if let Err(problem) = result {
         let message = problem.to_string();
@@ -83,7 +84,7 @@ fn raster(name: &str, bytes: &[u8], sidecar: Option<&Sidecar>) {
     means(read, &asked);
 }
 
-/// A headerless file behind its sidecar, set off by a zero.
+/// Reads a headerless file behind its sidecar, separated from it by a zero byte.
 fn beside(name: &str, bytes: &[u8]) {
     raster(name, bytes, None);
     let Some(end) = bytes.iter().position(|byte| *byte == 0) else { return };
@@ -110,7 +111,7 @@ fn table(bytes: &[u8]) {
     }
 }
 
-/// A recipe that is read is written as one that is read to the same.
+/// A recipe that can be read is written as a text that is read as the same recipe.
 fn recipe(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Recipe::parse(text) {

@@ -1,8 +1,9 @@
-//! Droplets against arithmetic by hand, and against the formulas written out plainly in floating point: a case on each
-//! side of every branch.
+//! Tests of droplets against calculations by hand, and against the formulas written out plainly in floating point,
+//! with a case on each side of every branch.
 //!
-//! A single droplet is put where a test wants it, by the table in which droplets wait between steps. With a brush of
-//! radius 0 and positions on cell centres it digs behind itself only, so that its whole run can be worked out by hand.
+//! A single droplet is placed where a test needs it, through the table in which droplets wait between steps. With a
+//! brush of radius 0 and positions on cell centres it erodes only behind itself, so that its whole run can be computed
+//! by hand.
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
@@ -12,10 +13,10 @@ use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::droplets::{DEPOSIT, Droplets, VISITS, WEAR};
 
-/// One unit, in metres.
+/// One height unit in metres.
 const UNIT: f64 = 1.0 / UNITS;
 
-/// A droplet to be: where (cells), where to, and what it carries (metres on a cell).
+/// A droplet to release: its position (cells), its direction, and the sediment that it carries (metres over a cell).
 #[derive(Clone, Copy)]
 struct Drop {
     at: [f64; 2],
@@ -27,7 +28,7 @@ fn drop_at(at: [f64; 2], carried: f64) -> Drop {
     Drop { at, direction: [0.0, 0.0], carried }
 }
 
-/// Lets one droplet run to its end. All maps here fit in one tile, so one step does it.
+/// Runs one droplet to its end. All maps here fit into one tile, so a single step does it.
 fn release(model: &Droplets, terrain: &mut Terrain, drop: Drop) -> MassBalance {
     let ints = |x: i64| Column::Int(vec![x]);
     let floats = |x: f64| Column::Float(vec![x as f32]);
@@ -59,17 +60,17 @@ fn terrain(size: [usize; 2], cell: f64, metres: impl Fn(usize, usize) -> f64 + S
     terrain_on(Grid::new(size, cell).unwrap(), metres)
 }
 
-/// 20 × 24 cells of 10 m that fall by `drop` metres a cell towards the east.
+/// A terrain of 20 × 24 cells of 10 m that falls by `drop` metres per cell towards the east.
 fn falling_east(drop: f64) -> Terrain {
     terrain([20, 24], 10.0, |_, j| 500.0 - drop * j as f64)
 }
 
-/// The droplet of most tests: narrow, without gravity, on its own; all layers on.
+/// The droplet of most tests: a narrow brush, no gravity, a single droplet, with all layers.
 fn narrow() -> Droplets {
     Droplets { count: 1, radius: 0.0, gravity: 0.0, visits: true, wear: true, deposit: true, ..Droplets::default() }
 }
 
-/// The metres or counts of a layer.
+/// The values of a layer, in metres or counts.
 fn layer(terrain: &Terrain, spec: &LayerSpec) -> Field<f64> {
     match &terrain.layers[spec.name].cells {
         Cells::Height(field) => field.map(|h| h.metres()),
@@ -91,8 +92,8 @@ fn near(got: f64, want: f64, tolerance: f64) {
     assert!((got - want).abs() <= tolerance, "{got} is not {want} ± {tolerance}");
 }
 
-/// Where a droplet is after `steps` steps: it lays its load there on four corners, whose centre of mass is the place.
-/// Weights are held to 2⁻¹⁵, so the place is known to 4 · 2⁻¹⁵ of a cell.
+/// Returns where a droplet is after `steps` steps: it then deposits its load on four corners, whose centre of mass is
+/// the position. Weights are rounded to 2⁻¹⁵, so the position is known to 4 · 2⁻¹⁵ of a cell.
 fn place(model: &Droplets, ground: &Terrain, drop: Drop, steps: u32) -> [f64; 2] {
     let model = Droplets { max_steps: steps, erosion: 0.0, deposition: 0.0, deposit: true, ..model.clone() };
     let mut terrain = ground.clone();
@@ -109,26 +110,27 @@ const PLACE: f64 = 4.0 / 32_768.0 + 4.0 * UNIT;
 
 #[test]
 fn it_digs_a_share_of_what_it_can_still_carry() {
-    // A fall of 2 m a cell, gravity 0.1 a metre, 10 % of the water lost a step. Capacity 3·fall·v·w, 3 % of what is
-    // missing is dug:
-    //   step 1: v = 1,       w = 1:    c = 6,             dug 0.03·6 = 0.18
-    //   step 2: v = √1.2,    w = 0.9:  c = 5.4·√1.2,      dug 0.03·(5.915 − 0.18) = 0.172060
-    //   step 3: v = √1.4,    w = 0.81: c = 4.86·√1.4,     dug 0.03·(5.750 − 0.352) = 0.161950
+    // A fall of 2 m per cell, gravity 0.1 per metre, and 10 % of the water lost per step. The capacity is 3·fall·v·w;
+    // 3 % of the unused capacity is eroded:
+    //   step 1: v = 1,       w = 1:    c = 6,             eroded 0.03·6 = 0.18
+    //   step 2: v = √1.2,    w = 0.9:  c = 5.4·√1.2,      eroded 0.03·(5.915 − 0.18) = 0.172060
+    //   step 3: v = √1.4,    w = 0.81: c = 4.86·√1.4,     eroded 0.03·(5.750 − 0.352) = 0.161950
     let model = Droplets { gravity: 0.1, ..narrow() };
     let dug_1 = 0.03 * 6.0;
     let dug_2 = 0.03 * (5.4 * 1.2f64.sqrt() - dug_1);
     let dug_3 = 0.03 * (4.86 * 1.4f64.sqrt() - dug_1 - dug_2);
-    // Three steps from column 19, then over the edge: what it carries is exported.
+    // Three steps from column 19, then over the edge: the load is exported.
     let mut ground = falling_east(2.0);
     let budget = release(&model, &mut ground, drop_at([7.0, 19.0], 0.0));
-    // Whole units, the part under one riding along: each cut is a unit off at most (f32 is a hundred times finer here).
+    // Amounts are whole units, and the fraction is carried along, so each cut is off by at most a unit (f32 is a
+    // hundred times finer here).
     let wear = layer(&ground, &WEAR);
     for (j, dug) in [(19, dug_1), (20, dug_2), (21, dug_3)] {
         near(wear[(7, j)], dug, 1.1 * UNIT);
     }
     near(metres(budget.eroded), dug_1 + dug_2 + dug_3, 1.1 * UNIT);
     assert_eq!((budget.deposited, budget.exported), (0, budget.eroded));
-    // Along the slope, and nowhere else; the fourth step led out.
+    // Visits are along the slope and nowhere else; the fourth step led out of the map.
     let visits = layer(&ground, &VISITS);
     assert_eq!((budget.particle_steps, visits.as_slice().iter().sum::<f64>()), (4, 4.0));
     assert!((19..23).all(|j| visits[(7, j)] == 1.0));
@@ -136,7 +138,7 @@ fn it_digs_a_share_of_what_it_can_still_carry() {
 
 #[test]
 fn near_flat_ground_counts_as_the_least_slope() {
-    // 1 cm a cell is under min_slope·dx = 0.01·10 m: c = 3·0.1, dug 0.03·0.3 = 0.009, under the fall of 0.01.
+    // 1 cm per cell is below min_slope·dx = 0.01·10 m: c = 3·0.1, eroded 0.03·0.3 = 0.009, less than the fall of 0.01.
     let mut ground = falling_east(0.01);
     release(&narrow(), &mut ground, drop_at([7.0, 21.0], 0.0));
     near(layer(&ground, &WEAR)[(7, 21)], 0.009, 1.1 * UNIT);
@@ -144,11 +146,11 @@ fn near_flat_ground_counts_as_the_least_slope() {
 
 #[test]
 fn over_capacity_it_lays_a_share_of_the_excess_on_four_corners() {
-    // Capacity 6, carried 10: 0.03·4 = 0.12 is laid, by the bilinear weights of (¼, ½): ⅜ ⅜ ⅛ ⅛.
+    // Capacity 6, load 10: 0.03·4 = 0.12 is deposited, with the bilinear weights of (¼, ½): ⅜ ⅜ ⅛ ⅛.
     let mut ground = falling_east(2.0);
     let budget = release(&narrow(), &mut ground, drop_at([7.25, 21.5], 10.0));
     let laid = layer(&ground, &DEPOSIT);
-    // Weights to 2⁻¹⁵ of 0.12 m are a quarter of a unit; each corner is rounded to the unit.
+    // Weights rounded to 2⁻¹⁵ of 0.12 m are a quarter of a unit; each corner is rounded to whole units.
     for (cell, weight) in [((7, 21), 0.375), ((7, 22), 0.375), ((8, 21), 0.125), ((8, 22), 0.125)] {
         near(laid[cell], 0.12 * weight, 1.5 * UNIT);
     }
@@ -158,13 +160,14 @@ fn over_capacity_it_lays_a_share_of_the_excess_on_four_corners() {
 
 #[test]
 fn uphill_it_fills_the_pit_it_left_and_no_more() {
-    // Rising 2 m a cell eastward and heading east with inertia 0.9: 0.9 − 0.1 > 0, so it climbs. It fills min(2, s).
+    // The terrain rises by 2 m per cell eastward, and the droplet heads east with inertia 0.9: 0.9 − 0.1 > 0, so it
+    // climbs. It deposits min(2, s).
     let climb = Droplets { inertia: 0.9, max_steps: 1, ..narrow() };
     for (carried, filled) in [(5.0, 2.0), (2.0, 2.0), (0.5, 0.5), (0.0, 0.0)] {
         let mut ground = falling_east(-2.0);
         let budget = release(&climb, &mut ground, Drop { direction: [0.0, 1.0], ..drop_at([7.0, 10.0], carried) });
         let laid = layer(&ground, &DEPOSIT);
-        // What it still has it lays at its end, one cell on.
+        // It deposits the rest at its end, one cell further.
         assert_eq!((laid[(7, 10)], laid[(7, 11)]), (filled, carried - filled));
         assert_eq!(budget.eroded, 0);
         assert!(ground.ground[(7, 10)] <= falling_east(-2.0).ground[(7, 11)], "no higher than the rim");
@@ -173,8 +176,8 @@ fn uphill_it_fills_the_pit_it_left_and_no_more() {
 
 #[test]
 fn it_never_digs_deeper_than_its_drop() {
-    // Capacity 1000·2 m: 3 % of it would be 60 m. The fall is 2 m, and that is what goes (cuts over a metre to 1/256 m
-    // below; the rest rides along).
+    // Capacity 1000·2 m: 3 % of it would be 60 m. The fall is 2 m, and that much is eroded (cuts of more than a metre
+    // are rounded down to 1/256 m; the rest is carried along).
     let greedy = Droplets { capacity_factor: 1000.0, max_steps: 1, ..narrow() };
     let mut ground = falling_east(2.0);
     release(&greedy, &mut ground, drop_at([7.0, 10.0], 0.0));
@@ -188,7 +191,7 @@ fn it_never_digs_deeper_than_its_drop() {
 
 #[test]
 fn inertia_keeps_some_of_the_old_direction() {
-    // Heading south over ground that falls east: d = (inertia, 1 − inertia), normalised.
+    // Heading south on a terrain that falls east: d = (inertia, 1 − inertia), normalised.
     let ground = falling_east(2.0);
     let south = Drop { direction: [1.0, 0.0], ..drop_at([7.0, 10.0], 0.0) };
     for inertia in [0.0, 0.3, 0.5, 0.999] {
@@ -197,7 +200,7 @@ fn inertia_keeps_some_of_the_old_direction() {
         near(y, 7.0 + inertia / length, PLACE);
         near(x, 10.0 + (1.0 - inertia) / length, PLACE);
     }
-    // A droplet at rest takes the slope's direction whatever its inertia.
+    // A droplet at rest takes the direction of the slope whatever its inertia.
     let [y, x] = place(&Droplets { inertia: 0.9, ..narrow() }, &ground, drop_at([7.0, 10.0], 0.0), 3);
     near(y, 7.0, PLACE);
     near(x, 13.0, PLACE);
@@ -205,7 +208,7 @@ fn inertia_keeps_some_of_the_old_direction() {
 
 #[test]
 fn its_path_follows_the_slope() {
-    // A plane that falls by 3 m southward and 4 m eastward: (0.6, 0.8) a step.
+    // A plane that falls by 3 m southward and 4 m eastward: (0.6, 0.8) per step.
     let ground = terrain([20, 24], 10.0, |i, j| 500.0 - 3.0 * i as f64 - 4.0 * j as f64);
     for steps in 1..10 {
         let [y, x] = place(&narrow(), &ground, drop_at([3.2, 5.3], 0.0), steps);
@@ -216,8 +219,8 @@ fn its_path_follows_the_slope() {
 
 #[test]
 fn climbing_takes_its_velocity() {
-    // A climb of 2 m, then a fall of 1 m a cell. v² = 1 − 2·0.3 = 0.4: c = 3·1·√0.4·0.9, of which 3 % is dug. With
-    // gravity 0.6 it would be −0.2: at rest it can carry nothing, and digs nothing.
+    // A climb of 2 m, then a fall of 1 m per cell. v² = 1 − 2·0.3 = 0.4: c = 3·1·√0.4·0.9, of which 3 % is eroded.
+    // With gravity 0.6, v² would be −0.2: at rest the droplet can carry nothing and erodes nothing.
     for (gravity, v) in [(0.3, 0.4f64.sqrt()), (0.6, 0.0)] {
         let model = Droplets { inertia: 0.9, gravity, max_steps: 2, ..narrow() };
         let mut ground = terrain([20, 24], 10.0, |_, j| if j < 11 { 98.0 } else { 111.0 - j as f64 });
@@ -234,16 +237,16 @@ fn it_ends_when_its_steps_or_its_water_are_spent_or_nothing_moves_it() {
     for max_steps in [1, 2, 7] {
         assert_eq!(steps(&Droplets { max_steps, ..narrow() }, &slope, here), u64::from(max_steps));
     }
-    // Water 1, ½, ¼, then ⅛ < 0.2. From the start too little: no step.
+    // Water 1, ½, ¼, then ⅛ < 0.2. If the initial water is too little, there is no step.
     let thirsty = Droplets { evaporation: 0.5, min_water: 0.2, ..narrow() };
     assert_eq!(steps(&thirsty, &slope, here), 3);
     assert_eq!(steps(&Droplets { water: 0.1, ..thirsty }, &slope, here), 0);
-    // Flat, at rest; flat, moving, without and with inertia: over 20 cells to the edge with it.
+    // Flat at rest; flat and moving, without and with inertia: with it, over 20 cells to the edge.
     let moving = Drop { direction: [0.0, 1.0], ..here };
     assert_eq!(steps(&narrow(), &flat, here), 1);
     assert_eq!(steps(&Droplets { inertia: 0.0, ..narrow() }, &flat, moving), 1);
     assert_eq!(steps(&narrow(), &flat, moving), 20);
-    // Wherever it ends, it lays down all it has.
+    // Wherever it ends, it deposits its whole load.
     let mut ground = flat.clone();
     assert_eq!(metres(release(&narrow(), &mut ground, here).deposited), 1.0);
     assert_eq!(ground.ground[(7, 3)].metres(), 501.0);
@@ -251,7 +254,7 @@ fn it_ends_when_its_steps_or_its_water_are_spent_or_nothing_moves_it() {
 
 #[test]
 fn what_reaches_an_open_edge_leaves_and_a_closed_one_keeps_it() {
-    // A slope towards each side in turn; that side alone is open, then closed alone.
+    // A slope towards each side in turn; only that side is open, or only that side is closed.
     let slopes = [[1.0, 0.0], [0.0, -1.0], [-1.0, 0.0], [0.0, 1.0]];
     for (side, [south, east]) in slopes.into_iter().enumerate() {
         let slope = terrain([20, 20], 10.0, |i, j| 500.0 + 2.0 * (south * i as f64 + east * j as f64));
@@ -269,7 +272,7 @@ fn what_reaches_an_open_edge_leaves_and_a_closed_one_keeps_it() {
 
 #[test]
 fn in_the_sea_it_only_lays_down_and_fills_no_higher_than_the_sea() {
-    // At the sea's level in column 10, and 0.5 m a cell deeper beyond.
+    // At sea level in column 10, and 0.5 m per cell deeper beyond.
     let mut ground = terrain([20, 24], 10.0, |_, j| 5.0 - 0.5 * j as f64);
     ground.grid.sea_level = Some(Height::ZERO);
     let model = Droplets { deposition: 1.0, evaporation: 0.0, capacity_factor: 1000.0, ..narrow() };
@@ -278,13 +281,14 @@ fn in_the_sea_it_only_lays_down_and_fills_no_higher_than_the_sea() {
     let (wear, laid) = (layer(&ground, &WEAR), layer(&ground, &DEPOSIT));
     assert!((6..=10).all(|j| wear[(7, j)] > 0.0), "on land it digs");
     assert!((11..24).all(|j| wear[(7, j)] == 0.0), "in the sea it does not");
-    // Under water it can carry nothing and would lay all at once: each cell takes no more than its depth.
+    // Under water it can carry nothing and would deposit everything at once, but each cell takes no more than its
+    // depth.
     for (j, depth) in [(10, 0.0), (11, 0.5), (12, 1.0)] {
         near(laid[(7, j)], depth, UNIT);
     }
     assert!((11..24).all(|j| ground.ground[(7, j)] <= Height::ZERO));
     assert_eq!(budget.exported, 0);
-    // Where it ends, all has to stay: 7 m in a depth of 1 m.
+    // At its end everything has to be deposited: 7 m in a depth of 1 m.
     let mut ground = coast;
     release(&Droplets { max_steps: 1, ..model }, &mut ground, drop_at([7.0, 11.0], 7.5));
     near(ground.ground[(7, 12)].metres(), 6.0, 2.0 * UNIT);
@@ -304,8 +308,8 @@ fn the_floor_is_never_undercut() {
 
 #[test]
 fn hard_protected_and_loose_ground_give_their_share() {
-    // 0.18 m is asked for (see the first test). Loose ground gives first, whatever the bedrock's hardness; protection
-    // holds back from both.
+    // The formula gives 0.18 m (see the first test). Sediment is eroded first, whatever the bedrock's hardness;
+    // protection reduces both.
     let dug = |hardness: f32, protect: f32, loose: f64| {
         let mut ground = falling_east(2.0);
         let size = ground.grid.size;
@@ -316,7 +320,7 @@ fn hard_protected_and_loose_ground_give_their_share() {
         let left = ground.loose.as_ref().unwrap();
         let (dug, laid) = (layer(&ground, &WEAR)[(7, 10)], layer(&ground, &DEPOSIT)[(7, 11)]);
         near(left[(7, 10)].metres(), (loose - dug).max(0.0), 2.0 * UNIT);
-        near(left[(7, 11)].metres(), loose + laid, 2.0 * UNIT); // what is laid is loose
+        near(left[(7, 11)].metres(), loose + laid, 2.0 * UNIT); // deposits are sediment
         dug
     };
     for (hardness, protect, loose, want) in [
@@ -329,9 +333,9 @@ fn hard_protected_and_loose_ground_give_their_share() {
         (0.0, 0.5, 0.0, 0.09),
         (0.0, 1.0, 1.0, 0.0),
         (0.5, 0.5, 0.0, 0.045),
-        (f32::NAN, f32::NAN, 0.0, 0.18), // no number holds nothing back
+        (f32::NAN, f32::NAN, 0.0, 0.18), // NaN has no effect
     ] {
-        near(dug(hardness, protect, loose), want, 3.0 * UNIT); // a rounding a factor
+        near(dug(hardness, protect, loose), want, 3.0 * UNIT); // one rounding per factor
     }
 }
 
@@ -347,7 +351,8 @@ fn run(model: &Droplets, terrain: &mut Terrain, seed: u64) -> Result<MassBalance
 
 #[test]
 fn rain_falls_where_it_is_told() {
-    // 4000 droplets, 30 % of them on the western half and none on the eastern: binomial, σ = √(4000·½·0.3·0.85) ≈ 23.
+    // 4000 droplets, 30 % of them accepted on the western half and none on the eastern: binomial, σ =
+    // √(4000·½·0.3·0.85) ≈ 23.
     let mut ground = terrain([60, 61], 10.0, |_, _| 5.0);
     let rain = Field::generate([60, 61], |_, j| if j < 30 { 0.3 } else { 0.0 });
     ground.insert(&RAIN, Cells::Float(rain)).unwrap();
@@ -387,7 +392,7 @@ fn layers_add_up_to_the_ledger() {
 
 #[test]
 fn eight_bits_lose_a_thousandth_and_thirty_two_do_not() {
-    // The document's finding: over 1000 m, a thousandth is 1 m; 8 bits step by 1000/255 = 3.92 m.
+    // The finding of the original document: over 1000 m, a thousandth is 1 m; 8 bits have steps of 1000/255 = 3.92 m.
     let quantum = Height((1000.0 * UNITS / 255.0).round() as i32);
     let after = |bits: u32, code: i32, model: &Droplets, carried: f64, times: i32| {
         let mut ground = falling_east(0.0);
@@ -396,11 +401,12 @@ fn eight_bits_lose_a_thousandth_and_thirty_two_do_not() {
         let lost: i128 = (0..times).map(|_| release(&model, &mut ground, drop_at([7.0, 5.0], carried)).rounded).sum();
         (Height(ground.ground[(7, 5)].0 - code * quantum.0).metres(), metres(lost))
     };
-    // 130/255 + 0.001 is 130/255 again, twenty times over: every metre laid is lost.
+    // 130/255 + 0.001 is rounded to 130/255 again, twenty times over: every deposited metre is lost.
     let ends_at_once = Droplets { water: 0.0005, ..narrow() };
     assert_eq!(after(32, 130, &ends_at_once, 1.0, 20), (20.0, 0.0));
     assert_eq!(after(8, 130, &ends_at_once, 1.0, 20), (0.0, -20.0));
-    // 3 % of a capacity of 3 falls of 3.92 m is 0.353 m: gone from 1.0, it comes back as 254/255, and is lost where laid.
+    // 3 % of a capacity of 3 falls of 3.92 m is 0.353 m: subtracted from 1.0, the result is rounded to 254/255, and
+    // the deposit is lost.
     let digs = Droplets { max_steps: 1, ..narrow() };
     let (fallen, lost) = after(32, 255, &digs, 0.0, 1);
     near(fallen, -0.09 * quantum.metres(), 2.0 * UNIT);
@@ -410,9 +416,9 @@ fn eight_bits_lose_a_thousandth_and_thirty_two_do_not() {
 
 #[test]
 fn a_droplet_moves_the_same_volume_on_finer_cells() {
-    // A slope of 0.1 and a stride of 20 m, on cells of 20 and of 10 m; 20 strides and out. Shares a stride compound exactly;
-    // capacity is looked at twice a stride instead of once, when water is down by 5 % and v² up by 0.01·1 m = 1 %: a mean
-    // difference of less than 2.5 % + 0.3 %.
+    // A slope of 0.1 and a stride of 20 m, on cells of 20 and of 10 m; 20 strides and out. Fractions per stride
+    // compound exactly; the capacity is evaluated twice per stride instead of once, when the water is down by 5 % and
+    // v² up by 0.01·1 m = 1 %: a mean difference of less than 2.5 % + 0.3 %.
     let volume = |cell: f64| {
         let cols = (440.0 / cell) as usize + 1;
         let mut ground = terrain([8, cols], cell, |_, j| 500.0 - 0.1 * cell * j as f64);
@@ -425,7 +431,7 @@ fn a_droplet_moves_the_same_volume_on_finer_cells() {
     assert!(coarse > 100.0 && (fine / coarse - 1.0).abs() < 0.03, "{coarse} m³, {fine} m³");
 }
 
-/// The formulas of a droplet in floating point and plain loops: no tiles, lanes, fixed point, or fast paths.
+/// The formulas of a droplet in floating point and plain loops, without tiles, lanes, fixed point or fast paths.
 struct Plain {
     inertia: f64,
     capacity_factor: f64,
@@ -438,7 +444,7 @@ struct Plain {
     max_steps: usize,
 }
 
-/// The document's own settings, for heights of 0 to 1 and cells of 1.
+/// The settings of the original document, for heights of 0 to 1 and cells of 1.
 const DOCUMENT: Plain = Plain {
     inertia: 0.1,
     capacity_factor: 3.0,
@@ -452,7 +458,7 @@ const DOCUMENT: Plain = Plain {
 };
 
 impl Plain {
-    /// Runs one droplet from (y, x) with v = w = 1; the cells it stepped on come back. Edges are open.
+    /// Runs one droplet from (y, x) with v = w = 1, and returns the cells of its steps. Edges are open.
     fn run(&self, z: &mut Field<f64>, [mut y, mut x]: [f64; 2]) -> Vec<(usize, usize)> {
         let [rows, cols] = z.size();
         let (mut dy, mut dx, mut v, mut w, mut s) = (0.0, 0.0, 1.0f64, 1.0, 0.0);
@@ -480,7 +486,7 @@ impl Plain {
             (dy, dx) = (dy / length, dx / length);
             let (ny, nx) = (y + dy, x + dx);
             if ny < 0.0 || nx < 0.0 || ny >= (rows - 1) as f64 || nx >= (cols - 1) as f64 {
-                return path; // and out, with all it carries
+                return path; // it leaves the map with its load
             }
             let height = |y, x| corners(y, x).map(|(cell, weight)| z[cell] * weight).sum::<f64>();
             let rise = height(ny, nx) - height(y, x);
@@ -524,16 +530,17 @@ impl Plain {
 
 #[test]
 fn it_is_the_documents_droplet_a_thousand_times_as_high() {
-    // The plain formulas on heights of 0 to 1, ours on the same map with lengths × 1000: heights and min_slope × 1000,
-    // gravity ÷ 1000. Twelve droplets one after another, so that later ones run over what earlier ones dug.
+    // Runs the plain formulas on heights of 0 to 1, and ours on the same map with lengths × 1000: heights and
+    // min_slope × 1000, gravity ÷ 1000. Twelve droplets follow one another, so that later ones run over what earlier
+    // ones have eroded.
     let size = [60, 62];
-    // No pits: in one a droplet dances, and the last bit decides where to.
+    // Without pits: in a pit a droplet jumps back and forth, and the last bit decides where to.
     let hills = |i: usize, j: usize| {
         let (y, x) = (i as f64 / 5.0, j as f64 / 4.0);
         0.9 - 0.006 * i as f64 - 0.008 * j as f64 + 0.02 * libm::sin(y + 0.4 * x) * libm::cos(0.7 * x)
     };
     let mut ours = terrain(size, 1.0, |i, j| 1000.0 * hills(i, j));
-    // From the very heights that ours starts with.
+    // Start from exactly the same heights as ours.
     let mut plain = ours.ground.map(|h| h.metres() / 1000.0);
     let first = plain.clone();
     let model = Droplets {
@@ -552,7 +559,7 @@ fn it_is_the_documents_droplet_a_thousand_times_as_high() {
         let before = layer_or_zero(&ours, size);
         let budget = run(&model, &mut ours, seed).unwrap();
         let path = DOCUMENT.run(&mut plain, start);
-        // The same cells, as often.
+        // The same cells, equally often.
         let mut visits = before;
         path.iter().for_each(|cell| visits[*cell] += 1.0);
         assert!(layer(&ours, &VISITS) == visits, "droplet {seed} goes the same way");
@@ -560,8 +567,9 @@ fn it_is_the_documents_droplet_a_thousand_times_as_high() {
         steps += path.len();
         moved += metres(budget.eroded + budget.deposited);
     }
-    // Cuts over a metre are held to 1/256 m (and the rest rides along), weights to 2⁻¹⁵, places to some 10⁻⁵ of a cell:
-    // a cell, reached by a dozen steps at most, is off by no more than 12/256 m; all cells together by far less each.
+    // Cuts of more than a metre are rounded to 1/256 m (and the rest is carried along), weights to 2⁻¹⁵, positions to
+    // about 10⁻⁵ of a cell. A cell, reached by at most a dozen steps, is therefore off by no more than 12/256 m; on
+    // average, cells are off by far less.
     let (mut worst, mut most, mut sum) = (0.0f64, 0.0f64, 0.0);
     for k in 0..plain.len() {
         let [now, was, want] =
@@ -581,7 +589,8 @@ fn layer_or_zero(terrain: &Terrain, size: [usize; 2]) -> Field<f64> {
 
 #[test]
 fn droplets_that_cannot_be_are_refused() {
-    // A table from a file may hold anything. Each column in turn gets a value that no droplet has, or a row too many.
+    // A table from a file may contain anything. Each column in turn gets a value that no droplet has, or a surplus
+    // row.
     let model = narrow();
     let good = |name: &str| match name {
         "row" | "column" => 5,

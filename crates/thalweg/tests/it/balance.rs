@@ -1,4 +1,5 @@
-//! Lakes in balance: against water poured at once, against the definition cell by cell, and against nothing lost.
+//! Tests of lakes in balance: against water poured at once, against the definition cell by cell, and for conservation
+//! of water.
 
 use crate::long;
 use thalweg_core::base::rng::Key;
@@ -7,7 +8,8 @@ use thalweg_flow::Land;
 use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
 use thalweg_flow::spill::fill_spill_merge;
 
-/// Random ground with few heights, so with flats and equal sills; some of it has closed edges, sea, cells without data.
+/// Random ground with few heights, hence with flats and equal sills; some of it has closed edges, sea, or cells
+/// without data.
 struct Ground {
     grid: Grid,
     ground: Field<Height>,
@@ -67,10 +69,10 @@ fn no_water_is_lost_and_each_pool_is_in_balance() {
             );
             let wet = stock.depth.as_slice().iter().filter(|depth| depth.0 > 0).count() as i64;
             if least == 0.0 {
-                // From what is under water all evaporates that can, and more only where shores dry up.
+                // All cells under water evaporate at the full rate; the sum exceeds that only where shores dry up.
                 assert!(balance.evaporated >= wet * i64::from(evaporation), "case {case}, round {round}");
             }
-            // Level to the unit, and never over a sill.
+            // The water is level to the unit, and never above a sill.
             for (k, depth) in stock.depth.as_slice().iter().enumerate().filter(|(_, depth)| depth.0 > 0) {
                 let mut at = hierarchy.leaf.as_slice()[k];
                 let level = ground.ground.as_slice()[k].0 + depth.0;
@@ -124,7 +126,7 @@ fn where_hollows_only_pass_water_on_none_stands_or_evaporates() {
 
 #[test]
 fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
-    // A cone: with 40 units of evaporation a step, 8000 units that come are gone over 200 cells.
+    // A cone: with 40 units of evaporation a step, 8000 units of inflow evaporate over 200 cells.
     let mut ground = Ground::random(Key::ZERO, 2);
     ground.nodata = None;
     ground.grid = Grid::new([41, 41], 10.0).unwrap();
@@ -135,7 +137,7 @@ fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
     let pools = Pools::of(&ground.land());
     for steps in [1, 10, 1000] {
         let mut stock = Stock { depth: Field::new([41, 41], Height::ZERO), held: Vec::new() };
-        // As much in all, by more steps: long enough to come to rest.
+        // The same total in more steps, long enough to reach equilibrium.
         let (come, evaporation) = (80_000_000 / steps, 400_000 / steps as i32);
         for _ in 0..steps * 40 {
             let arrivals = [Arrival { cell: 3, water: come }];
@@ -143,7 +145,8 @@ fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
             pools.balance(&ground.land(), &mut stock, &arrivals, &rules, 0.0).unwrap();
         }
         let wet = stock.depth.as_slice().iter().filter(|depth| depth.0 > 0).count();
-        // Cells at one distance from the middle go under together: 8 of them at the most there.
+        // Cells at the same distance from the middle are flooded together: there are at most 8 of them at that
+        // distance.
         assert!((192..=208).contains(&wet), "{wet} cells in {steps} steps");
     }
 }

@@ -1,4 +1,4 @@
-//! A shaded map drawn by bands is the one drawn in memory, to the byte of its file.
+//! Tests that a shaded map drawn by bands equals the one drawn in memory, to the byte of its file.
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
@@ -7,7 +7,7 @@ use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 
-/// Hills with rough ground, a wall, and what has no data.
+/// Builds hills with rough ground, a wall, and cells without data.
 fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
     let key = Key::new(seed, "bands");
     let ground = Field::generate([rows, cols], |i, j| {
@@ -18,7 +18,7 @@ fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
     });
     let hole = |i: usize, j: usize| match holes {
         0 => false,
-        // A wide one that reaches over bands, and rims without data.
+        // A wide hole that extends over several bands, and rims without data.
         1 => ((i as f64 - 520.0) / 2.0).hypot(j as f64 - 55.0) < 45.0 || (i > 700 && j < 3) || i < 2,
         2 => key.cell([i as i64, j as i64 + 7000]).signed() > 0.2,
         _ => true,
@@ -27,7 +27,7 @@ fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
     Terrain { nodata, ..Terrain::from_ground(Grid::new([rows, cols], 20.0).unwrap(), ground).unwrap() }
 }
 
-/// The same picture by bands, its rows asked for by files of their own number.
+/// Draws the same picture by bands, reading rows on request.
 fn by_bands(land: &Terrain, options: &ShadeOptions<'_>) -> Result<Vec<u8>> {
     let read = |rows: std::ops::Range<usize>| {
         let own = CellRect::new([rows.start, 0], [rows.len(), land.grid.cols()]);
@@ -97,7 +97,7 @@ fn refusals() {
     assert!(refused(ShadeOptions { range: Some([1.0, 1.0]), ..ShadeOptions::default() }).contains("range"));
     let sun = Sun { azimuth: 0.0, altitude: 0.0 };
     assert!(refused(ShadeOptions { sun, ..ShadeOptions::default() }).contains("sun altitude"));
-    // What cannot be read ends it with that error, and no file is left.
+    // A read error ends the drawing with that error, and no file is left.
     let mut reads = 0;
     let read = |rows: std::ops::Range<usize>| {
         reads += 1;

@@ -1,4 +1,5 @@
-//! How far rivers of a continent reach, measured on the file that a build writes: as a stranger would, with no code of the library.
+//! Tests of the drainage basins of a continent, measured on the file that a build writes, as another program would,
+//! without code of the library.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 use thalweg_core::Terrain;
 use thalweg_io::{SaveOptions, save};
 
-/// Heights of an ASCII grid.
+/// The heights of an ASCII grid.
 struct Map {
     size: [usize; 2],
     cell: f64,
@@ -45,7 +46,7 @@ impl Map {
         })
     }
 
-    /// Cells of the open sea: not over 0, and joined to the map's rim.
+    /// Returns the cells of the open sea: those not above 0 that are connected to the map's rim.
     fn sea(&self) -> Vec<bool> {
         let mut sea = vec![false; self.z.len()];
         let mut stack = vec![0];
@@ -59,21 +60,22 @@ impl Map {
     }
 }
 
-/// What is said of a continent, in km and km².
+/// The measures of a continent, in km and km².
 #[derive(Debug)]
 struct Catchments {
     land: f64,
-    /// From the largest.
+    /// The drainage areas, largest first.
     areas: Vec<f64>,
-    /// Longest way to the mouth of the largest.
+    /// The longest flow path to the mouth of the largest river.
     length: f64,
-    /// Exponent of Hack's law, over all cells that more than 3000 km² drain through.
+    /// The exponent of Hack's law, over all cells with a drainage area of more than 3000 km².
     hack: f64,
-    /// Share of the land that lies under the sea's level without being part of it.
+    /// The share of the land that lies below sea level without being part of the sea.
     sunken: f64,
 }
 
-/// Depressions are passed at their sills (Barnes et al. 2014), elsewhere water takes the steepest way; all ends in the open sea.
+/// Computes the drainage basins: water crosses depressions at their sills (Barnes et al. 2014) and elsewhere follows
+/// the steepest descent; all of it ends in the open sea.
 fn catchments(map: &Map) -> Catchments {
     let (sea, count, km) = (map.sea(), map.z.len(), map.cell / 1000.0);
     let key = |z: f64| (z * 1e4).round() as i64;
@@ -139,7 +141,7 @@ fn measured(terrain: &Terrain) -> Catchments {
     catchments(&Map::read(&std::fs::read_to_string(path).unwrap()))
 }
 
-/// The Danube drains 0.8 million km²; of most continents a few rivers drain more than a third (Potter 1978).
+/// The Danube drains 0.8 million km²; on most continents a few rivers drain more than a third (Potter 1978).
 #[test]
 fn great_rivers_drain_a_continent() {
     let (last, cells) = long::or((5, 256), (10, 512));
@@ -155,14 +157,14 @@ fn great_rivers_drain_a_continent() {
             (found.land, five / found.land, found.hack, found.length, found.sunken)
         );
         assert!(found.areas[0] >= 3e5 && five >= 0.4 * found.land, "{found:.2?}");
-        // Hack (1957): 0.6; over rivers of all continents 0.5 to 0.6.
+        // Hack (1957) found 0.6; over rivers of all continents the exponent is 0.5 to 0.6.
         assert!((0.4..0.75).contains(&found.hack) && found.length > 800.0, "{found:.2?}");
         assert!(found.sunken < 0.02, "{found:.2?}");
     }
     assert!(found.iter().filter(|found| found.areas[0] >= 1e6).count() > found.len() / 2, "{found:.2?}");
 }
 
-/// On a smaller map, of which the largest takes less.
+/// The same on a smaller map, with a smaller share for the largest basin.
 #[test]
 fn so_they_do_in_endless_worlds() {
     let found = measured(&shared_preset("endless", 256, Some(1)));
@@ -177,7 +179,8 @@ fn so_they_do_in_endless_worlds() {
 
 #[test]
 fn a_tilted_island_drains_to_one_side() {
-    // 12 × 9 cells of 2 km: sea round 10 × 7 of land that falls westward, with a hollow under the sea's level, and a wall in the middle row's east.
+    // 12 × 9 cells of 2 km: sea around 10 × 7 cells of land that falls westward, with a depression below sea level and
+    // a wall in the middle row's east.
     let z = |i: usize, j: usize| match (i, j) {
         (0 | 8, _) | (_, 0 | 11) => -10.0,
         (4, 5) => -1.0,
@@ -189,6 +192,6 @@ fn a_tilted_island_drains_to_one_side() {
     assert_eq!(found.land, 70.0 * 4.0);
     assert_eq!(found.areas.iter().sum::<f64>(), found.land);
     assert_eq!(found.sunken, 1.0 / 70.0);
-    // What is beside the sea falls into it by the steepest way; the rest goes west.
+    // Cells next to the sea drain into it by the steepest descent; the rest drains west.
     assert!(found.areas[0] >= 4.0 * 8.0 && found.length >= 14.0, "{found:?}");
 }

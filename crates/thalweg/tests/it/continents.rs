@@ -1,5 +1,4 @@
-//! Laws of an endless level 0 ([`thalweg_sim::world::Continents`]), tried as a stranger would: on windows of it,
-//! wherever they lie.
+//! Tests of an unbounded level 0 ([`thalweg_sim::world::Continents`]) from an outside view: on windows anywhere in it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -18,8 +17,8 @@ use thalweg_sim::presets;
 use thalweg_sim::recipe::{Recipe, Scatter, Start};
 use thalweg_sim::world::{Coarse, Continents, World};
 
-/// Continents of 48 km on cells of 1 km, in squares of 60 km. Their own sea is shallower than the open one: a rim that did not go over
-/// would show.
+/// Continents of 48 km on cells of 1 km, in squares of 60 km. Their own sea is shallower than the open one, so that an
+/// edge without a transition would be noticed.
 fn recipe(seed: u64) -> Recipe {
     let text = r#"
 name = "isles"
@@ -56,7 +55,7 @@ fn window(world: &Continents, start: [i64; 2], size: [usize; 2]) -> LocalWindow 
     world.window(CellRect::new(start, size), &mut NoProgress).unwrap()
 }
 
-/// Ids near the middle and far from it, on both sides of the origin.
+/// Ids near the centre and far from it, on both sides of the origin.
 fn ids(count: u64) -> impl Iterator<Item = Cell<i64>> {
     let far = |k: u64| {
         Cell::from([0, 1].map(|axis| (Key::new(3, "ids").and(k).and(axis).bits() % 15_000_000) as i64 - 7_500_000))
@@ -74,7 +73,7 @@ fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
             continue;
         };
         assert_eq!(map.size(), [48, 48]);
-        // All corners lie in the square of that id: so no two maps share a cell.
+        // All corners are in the square of that id, so no two maps share a cell.
         for corner in [
             map.start,
             Cell::new(map.start.row, map.end.col - 1),
@@ -85,7 +84,7 @@ fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
         }
         places.insert([0, 1].map(|axis| map.start[axis] - 60 * id[axis]));
     }
-    // 13² places, and 0.3 of 2000 empty: a deviation is 20.
+    // 13² positions, and 0.3 of 2000 are empty: the standard deviation is 20.
     assert!(places.len() > 160 && (500..700).contains(&empty), "{} {empty}", places.len());
     let middle = world.map_of(Cell::new(0, 0)).unwrap();
     assert_eq!(middle, CellRect::from_corners([-24, -24], [24, 24]));
@@ -112,14 +111,15 @@ fn windows_agree_whatever_was_asked_for_before() {
     }
 }
 
-/// Follows receivers over the whole window: every cell's way ends in the sea, never uphill, and no catchment falls.
+/// Follows receivers over the whole window: every cell's flow path ends in the sea and never leads uphill, and no
+/// catchment shrinks.
 #[test]
 fn all_land_drains_to_the_sea_and_seams_are_none() {
     for seed in 0..long::or(2, 12) {
         let world = Continents::of(&recipe(seed)).unwrap();
         let whole = window(&world, [-90, -90], [180, 180]);
         whole.check(world.frame()).unwrap();
-        // Of lakes the level.
+        // For lakes, the water level.
         let z = |cell: Cell<i64>| {
             let at = cell.map(|x| x as usize);
             let lake = whole.lakes.as_ref().filter(|lakes| lakes.id[at] != 0);
@@ -137,7 +137,7 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
             assert!(z(at) <= Height::ZERO, "seed {seed}: water of {cell:?} stays at {at:?}");
         }
         assert!(land > 500, "{land}");
-        // Across a map's rim the floor is no steeper than twice what it is in open sea.
+        // Across a map's edge, the sea floor is at most twice as steep as in the open sea.
         let differs = |a: Cell<i64>, b: Cell<i64>| (z(a).metres() - z(b).metres()).abs();
         let open = window(&world, [600_000, 30], [60, 60]);
         let steepest = |window: &LocalWindow| {
@@ -180,7 +180,7 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
     assert!(
         part.ground.as_slice().iter().all(|z| *z < Height::ZERO) && part.receivers.as_slice().iter().all(|r| *r == 8)
     );
-    // Beside a map, in its square, too.
+    // The same holds next to a map, inside its square.
     let beside = |id: Cell<i64>| {
         let map = world.map_of(id)?;
         let last = [60 * id[0] + 29, 60 * id[1] + 29];
@@ -194,10 +194,10 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
         world.window(CellRect::new([0, 0], [3, 3]), &mut progress).unwrap();
         world.window(CellRect::new([-20, 10], [3, 3]), &mut progress).unwrap();
     }
-    // Bands and layers of plates, one of climate, ten of rivers: each step once.
+    // Bands and layers of plates, one step of climate, ten of rivers: each step once.
     assert_eq!(steps.load(Ordering::SeqCst), 13);
     assert!((9 * 48 * 48..30 * 48 * 48).contains(&world.bytes()), "{}", world.bytes());
-    // Solved with interruptions it is the same.
+    // If it is solved with interruptions, the result is the same.
     let other = Continents::of(&recipe(3)).unwrap();
     let rect = CellRect::new([-24, -24], [48, 48]);
     let first = other.window(rect, &mut |_: &ProgressReport<'_>| ControlFlow::Break(()));
@@ -233,13 +233,13 @@ fn continents_differ_and_lie_in_their_latitudes() {
     };
     let expected = 45.0 - 0.5 * (south.1.start[0] + south.1.end[0]) as f64 * 1000.0 / 111_200.0;
     assert!((value(&world.recipe_of(south.0)) - expected).abs() < 1e-9);
-    // The same ground under another latitude has other rain: the trades blow from the other side.
+    // The same terrain at another latitude has different rain: the trade winds blow from the other side.
     let maps: Vec<LocalWindow> =
         found[..3].iter().map(|id| world.window(world.map_of(*id).unwrap(), &mut NoProgress).unwrap()).collect();
     assert!(maps[0].ground != maps[1].ground && maps[1].ground != maps[2].ground);
 }
 
-/// A tile of a fine level over a coast: the same whatever else was made, its water to the sea.
+/// A tile of a fine level over a coast is the same whatever else was computed, and its water reaches the sea.
 #[test]
 fn tiles_of_an_endless_world_are_exact_and_rivers_reach_the_sea() {
     let open = || World::open(&recipe(5)).unwrap().with_tiles(64).unwrap();
@@ -293,18 +293,19 @@ fn what_cannot_be_is_refused_in_a_line() {
     assert!(parse("sea_level = 0.0\ncontinents = { depth = 2000.0 }").contains("spacing"));
     assert!(parse("sea_level = 0.0\ncontinents = { spacing = 2000.0, empty = 2.0 }").contains("continents.empty"));
     assert!(parse("sea_level = 0.0\ncontinents = 7").contains("spacing = m"));
-    // A whole endless level 0 is never laid out in memory; nor a level too fine to be counted.
+    // A whole unbounded level 0 is never allocated in memory, nor is a level too fine to be counted.
     let world = World::open(&recipe(1)).unwrap();
     let all = world.frame().world(0);
     assert!(world.window(0, all).err().unwrap().to_string().contains("cells at most"));
     assert!(world.window(40, CellRect::new([0, 0], [1, 1])).err().unwrap().to_string().contains("level"));
     assert!(world.tile(0, 1e13, 0.0).is_err() && world.tile(0, f64::NAN, 0.0).is_err());
-    // Read back, a recipe is the same.
+    // A recipe that is written and read again is the same.
     let text = presets::find_preset("endless").unwrap().to_toml();
     assert_eq!(Recipe::parse(&text).unwrap().to_toml(), text);
 }
 
-/// What `drainage` of the build finds at rivers' vertices is what rivers of the world have, on level 0 and, of the same rivers, beyond.
+/// The discharge that the build's `drainage` stage finds at rivers' vertices equals that of the world's rivers, on
+/// level 0 and, for the same rivers, on finer levels.
 #[test]
 fn rivers_have_the_discharge_of_the_build() {
     let mut continent = presets::find_preset("continent").unwrap();
@@ -320,7 +321,7 @@ fn rivers_have_the_discharge_of_the_build() {
         let counted = thalweg_flow::FlowGraph::new(&land).upstream_cells().clone();
         let world = World::open(&recipe).unwrap().with_tiles(64).unwrap();
         let (each, wide) = (terrain.grid.cell_area(), world.frame().width(0));
-        // The build's own map lies in the middle of a world without end.
+        // The build's own map is in the centre of an unbounded world.
         let map = if name == "isle" { CellRect::from_corners([-24; 2], [24; 2]) } else { world.frame().world(0) };
         for level in [0, 2] {
             let rect = (0..level).fold(map, |rect, _| rect.finer());
@@ -336,9 +337,9 @@ fn rivers_have_the_discharge_of_the_build() {
                 for vertex in &river.vertices[..river.vertices.len() - 1] {
                     let share = vertex.discharge / (vertex.area * world.runoff() / YEAR);
                     assert!((0.0..=1.0 + 1e-6).contains(&share), "{name}: {share}");
-                    // Both trees have that catchment, and level 0 has the river.
+                    // Compare only if both trees have the same catchment there and level 0 has the river.
                     let [i, j] = [0, 1].map(|axis| (vertex.place.along(axis) / wide).floor() as i64 - map.start[axis]);
-                    // A world's level 0 is bent: its rivers lie up to a cell beside the build's.
+                    // A world's level 0 is warped: its rivers are up to a cell away from the build's.
                     let [rows, cols] = terrain.grid.size.map(|n| n as i64);
                     let beside = (-1..=1).flat_map(|di| (-1..=1).map(move |dj| (i + di, j + dj)));
                     let beside = beside.filter(|(i, j)| (0..rows).contains(i) && (0..cols).contains(j));
@@ -352,19 +353,19 @@ fn rivers_have_the_discharge_of_the_build() {
                     }
                 }
             }
-            // Else area alone would pass.
+            // Otherwise the drainage area alone would suffice.
             assert!(offs.len() > 20 && dry < 0.8, "{name}, level {level}: {}, {dry}", offs.len());
-            // The catchment of a bent river is not the build's to the cell, so its rain may differ; and one in some hundred cells beside it has as
-            // large a catchment, but is another river's.
+            // The catchment of a warped river differs from the build's by some cells, so its rain may differ; and
+            // about one in several hundred neighbouring cells has as large a catchment but belongs to another river.
             offs.sort_by(f64::total_cmp);
             let (compared, middle, most) = (offs.len(), offs[offs.len() / 2], offs[offs.len() * 95 / 100]);
             println!("{name}, level {level}: {compared} vertices of {} rivers, down to {dry:.3}", rivers.len());
             println!("off by {middle:.4} in the middle, {most:.3} of 95 %");
             assert!(middle < 0.02 && most < 0.25, "{name}, level {level}: off by {middle}, of 95 % by {most}");
-            // In lakes ways of several rivers share cells: 3 of 8 400.
+            // In lakes, paths of several rivers share cells: 3 of 8 400.
             assert!(falls.len() * 500 <= steps, "{name}, level {level}: {falls:?} of {steps} steps");
         }
-        // The same whatever tile asks; one world is enough.
+        // The result is the same whatever tile is requested; testing one world is enough.
         if name != "isle" {
             continue;
         }

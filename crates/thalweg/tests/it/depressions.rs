@@ -1,4 +1,5 @@
-//! Depressions and the water in them, against cases worked by hand and a simulation that moves one unit at a time.
+//! Tests of depressions and the water in them, against cases computed by hand and a simulation that moves one unit at
+//! a time.
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
@@ -7,7 +8,7 @@ use thalweg_flow::depressions::{Hierarchy, OUTSIDE};
 use thalweg_flow::spill::{FilledPool, StandingWater, fill_spill_merge};
 use thalweg_flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
 
-/// What a land is made of.
+/// The parts of a land.
 struct Ground {
     grid: Grid,
     ground: Field<Height>,
@@ -16,7 +17,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// A row of cells that is open at its ends only.
+    /// Builds a row of cells that is open at its ends only.
     fn row(heights: &[i32], west: Edge, east: Edge) -> Self {
         let mut grid = Grid::new([1, heights.len()], 10.0).unwrap();
         grid.edges = [Edge::Closed, east, Edge::Closed, west];
@@ -24,8 +25,8 @@ impl Ground {
         Self { grid, ground, nodata: None, outlets: Vec::new() }
     }
 
-    /// Small random ground with `levels` heights, so with flats and equal sills if these are few; some of it has closed
-    /// edges, cells without data, sea, outlets.
+    /// Builds small random ground with `levels` heights, hence with flats and equal sills if these are few. Some cases
+    /// have closed edges, cells without data, sea, or outlets.
     fn random(key: Key, levels: u64) -> Self {
         let draw = |what: u64, below: u64| key.and(what).bits() % below;
         let mut grid = Grid::new([1 + draw(1, 7) as usize, 1 + draw(2, 8) as usize], 10.0).unwrap();
@@ -48,7 +49,7 @@ impl Ground {
         Land { grid: &self.grid, ground: &self.ground, nodata: self.nodata.as_ref(), outlets: &self.outlets }
     }
 
-    /// Whether nothing can leave.
+    /// Returns true if no water can leave.
     fn is_closed(&self) -> bool {
         let heights = self.ground.as_slice();
         self.grid.edges == [Edge::Closed; 4]
@@ -58,7 +59,7 @@ impl Ground {
     }
 }
 
-/// Water poured on one cell of a row.
+/// Pours water on one cell of a row.
 fn pour(ground: &Ground, cell: usize, amount: i64) -> (Hierarchy, StandingWater) {
     let hierarchy = Hierarchy::of(&ground.land());
     let mut water = Field::new(ground.grid.size, 0);
@@ -81,7 +82,7 @@ fn two_bowls_spill_over_their_sill_and_then_the_lowest_rim() {
         spills.iter().map(|s| (s.cell, s.level.0, s.to)).collect::<Vec<_>>(),
         [(2, 3, Some(1)), (2, 3, Some(0)), (0, 4, None)]
     );
-    // Under 3: one cell of 1, one of 0. Under 4: those, and the sill.
+    // Below 3: one cell 1 deep, one 0 deep. Below 4: those and the sill.
     assert_eq!(hierarchy.depressions.iter().map(|d| (d.cells, d.volume)).collect::<Vec<_>>(), [(1, 2), (1, 3), (3, 8)]);
     assert_eq!(hierarchy.depressions[2].children, Some([1, 0]));
     assert_eq!((hierarchy.depressions[2].pit, hierarchy.leaves()), (3, 2));
@@ -114,7 +115,8 @@ fn a_closed_land_fills_without_end() {
     let (hierarchy, standing) = pour(&ground, 0, 8 + 4 * 2 + 5 * 10 + 3);
     let root = hierarchy.depressions.last().unwrap();
     assert_eq!((root.spill, root.cells, root.volume), (None, 5, i64::MAX));
-    // To 3 it takes 5 units, to 6 another 9, to 7 another 4; the other 51 of 69 raise five cells by 10 and leave 1.
+    // It takes 5 units to reach 3, another 9 to reach 6, and another 4 to reach 7; the other 51 of 69 raise five cells
+    // by 10 and leave 1.
     assert_eq!(depths(&standing), [10, 16, 14, 17, 11]);
     assert_eq!(standing.pools[0].remainder, 1);
     let water = Field::new(ground.grid.size, i64::MAX / 8);
@@ -130,16 +132,16 @@ fn bad_water_is_refused() {
     assert!(refused([1, 3], -1) && refused([1, 3], i64::MAX / 2) && refused([3, 1], 1));
 }
 
-/// The way that rising water takes from one leaf's basin to another: sill, what is beside it, and the leaves.
+/// The path of rising water from one leaf's basin to another: the sill, the cell next to it, and the two leaves.
 type Way = ((Height, u64), (bool, Height, u64), [Option<usize>; 2]);
 
-/// The simulation: lakes as lists of leaves, poured into one unit at a time. Leaves are named by the first of their
-/// pit's cells.
+/// The simulation: lakes are lists of leaves and are filled one unit at a time. A leaf is named by the first cell of
+/// its pit.
 struct Slow<'a> {
     land: Land<'a>,
     leaf: Vec<Option<usize>>,
     ways: Vec<Way>,
-    /// Leaves and water.
+    /// The leaves and the water of each lake.
     lakes: Vec<(Vec<usize>, i64)>,
     left: i64,
 }
@@ -186,7 +188,7 @@ impl<'a> Slow<'a> {
         (0..self.leaf.len()).filter(inside).map(depth).sum()
     }
 
-    /// The first way out of a lake that rising water finds: its number, and the leaf on the other side.
+    /// Returns the first outlet of a lake that rising water reaches: its number, and the leaf on the other side.
     fn exit(&self, leaves: &[usize]) -> Option<(usize, Option<usize>)> {
         let inside = |leaf: Option<usize>| leaf.is_some_and(|leaf| leaves.contains(&leaf));
         let way = self.ways.iter().position(|(_, _, [a, b])| inside(*a) != inside(*b))?;
@@ -239,7 +241,7 @@ impl<'a> Slow<'a> {
     }
 }
 
-/// The first cell of the pit that a cell's water comes to, if it does not leave.
+/// Returns the first cell of the pit in which a cell's water ends, or `None` if the water leaves.
 fn end(land: &Land<'_>, directions: &Directions, mut k: usize) -> Option<usize> {
     let cols = directions.cols();
     while let Some(n) = downstream(k, directions.as_slice()[k], cols) {
@@ -380,7 +382,7 @@ fn the_least_and_the_strangest_lands_pass() {
         let stored: i64 = standing.pools.iter().map(|pool| pool.volume).sum();
         assert_eq!(stored + standing.left, 10 * water.len() as i64);
     }
-    // A direction that leaves is no leaf.
+    // A cell that drains out of the land is not a leaf.
     let flat = Ground::row(&[3, 3], Edge::Open, Edge::Open);
     assert!(d8::route_d8(&flat.land()).as_slice().contains(&OUT));
     assert!(Hierarchy::of(&flat.land()).depressions.is_empty());

@@ -1,14 +1,14 @@
-//! What the documents point at is there.
+//! Tests that the targets of references in the documents exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::repository_root;
 
-/// Tops of the repository that a path in backticks may begin with.
+/// Top-level folders of the repository with which a path in backticks may begin.
 const TOPS: [&str; 7] = ["crates/", "docs/", "recipes/", "tests/", "xtask/", ".ci/", ".cargo/"];
 
-/// Every document with its text.
+/// Returns every document with its text.
 fn documents() -> Vec<(PathBuf, String)> {
     let folders = ["", "docs", "docs/models", "docs/python", "crates/thalweg-sim/presets"]
         .map(|folder| repository_root().join(folder));
@@ -17,7 +17,7 @@ fn documents() -> Vec<(PathBuf, String)> {
     paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// Whether text in backticks is a path of the repository, and not a pattern or a command.
+/// Returns true if text in backticks is a path of the repository, and not a pattern or a command.
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let at_root =
@@ -43,7 +43,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A user's crate that declares a model needs no `toml` of its own, of the very version that we read recipes with.
+/// A user's crate that declares a model must not need a `toml` dependency of its own, in the very version with which
+/// recipes are read.
 #[test]
 fn no_type_of_toml_shows() {
     let shown_to_models =
@@ -56,11 +57,11 @@ fn no_type_of_toml_shows() {
     for file in files {
         let code = fs::read_to_string(&file).unwrap();
         let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-        // Hidden functions are for our own crates.
+        // Hidden functions are meant for the library's own crates.
         let code = code.replace("#[doc(hidden)]\n    pub fn ", "fn ");
         let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         let code = code.join("\n");
-        // Signatures, up to their bodies; traits and macros that others use, as a whole.
+        // Signatures up to their bodies; public traits and macros as a whole.
         let signatures = ["pub fn ", "pub type ", "pub const ", "impl From<"].map(|start| (start, "{"));
         let wholes = ["pub trait ", "pub enum ", "#[macro_export]"].map(|start| (start, "\n}"));
         for (start, end) in signatures.into_iter().chain(wholes) {

@@ -1,4 +1,4 @@
-//! The examples run, and do what they say.
+//! Tests that the examples run and do what they document.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::build_preset;
 use thalweg_io::{LoadOptions, load};
 
-/// An example as `cargo test` has built it.
+/// Returns the path of an example that `cargo test` has built.
 fn example(name: &str) -> PathBuf {
     let tests = std::env::current_exe().expect("this test's file");
     let folder = tests.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
@@ -15,7 +15,7 @@ fn example(name: &str) -> PathBuf {
     path
 }
 
-/// Runs one with these words in a folder of its own; gives what it printed.
+/// Runs an example with these arguments in a folder; returns what it printed.
 fn run(name: &str, words: &[&str], folder: &Path) -> String {
     let output = Command::new(example(name)).args(words).current_dir(folder).output().expect("it starts");
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));

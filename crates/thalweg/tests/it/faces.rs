@@ -1,5 +1,5 @@
-//! What faces other than the command need: ground from rows of numbers, a map's cell size, checkpoints as bytes, recipes that are changed, real
-//! weights, directions by their codes, χ.
+//! Tests of functions for interfaces other than the command: ground from rows of numbers, a map's cell size,
+//! checkpoints as bytes, changes to recipes, real weights, directions from codes, χ.
 
 use crate::support::finish_run;
 use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
@@ -14,7 +14,7 @@ use thalweg_sim::run::Run;
 #[test]
 fn rows_of_numbers_are_ground() {
     let grid = Grid::new([3, 4], 5.0).unwrap();
-    // Halves of a unit, both ways from zero, and beyond what f32 holds.
+    // Halves of a unit on both sides of zero, and a value beyond the precision of f32.
     let metres =
         |i: usize, j: usize| [0.5, -0.5, 1.4999, -8000.123456][j] / if j < 3 { 65536.0 } else { 1.0 } + i as f64;
     let rows = |i: usize, row: &mut [f64]| row.iter_mut().enumerate().for_each(|(j, m)| *m = metres(i, j));
@@ -24,7 +24,7 @@ fn rows_of_numbers_are_ground() {
     }
     assert_eq!([0, 1].map(|j| terrain.ground[(0, j)].0), [1, -1]);
     assert_eq!(terrain.nodata, None);
-    // What is missing is masked and stands at the lowest height.
+    // Missing cells are masked and get the lowest height.
     let holes = |i: usize, row: &mut [f64]| (rows(i, row), row[1] = f64::NAN).1;
     let terrain = Terrain::from_rows(grid.clone(), holes).unwrap();
     let lowest = Height::from_metres(metres(0, 3)).unwrap();
@@ -116,7 +116,7 @@ fn recipes_are_changed_by_label() {
     recipe.end_at(&labels[1]).unwrap();
     assert_eq!(recipe.stages.len(), 2);
     assert!(recipe.end_at(&labels[2]).is_err(), "it is left out by now");
-    // Without a start of its own.
+    // Stages without a start of their own.
     let text = "[[stage]]\nmodel = \"thermal\"\n";
     assert!(Recipe::parse(text).is_err());
     let recipe = Recipe::parse_stages(text, &Models::default()).unwrap();
@@ -142,7 +142,7 @@ fn codes_come_back_as_directions() {
 #[test]
 fn real_weights_are_summed_without_rounding_on_the_way() {
     let river: Directions = Field::from_vec([1, 5], vec![0, 0, 0, 0, OUT]).unwrap().into();
-    // Sums of doubles would lose the small ones, or not, by their order.
+    // Sums in f64 would lose the small weights or not, depending on the order.
     let weights = Field::from_vec([1, 5], vec![1e-3, 1e12, -1e12, 0.25, 1.0]).unwrap();
     let (parts, part) = quantize_weights(&weights).unwrap();
     let sums = accumulate_weights(&river, &parts).unwrap();

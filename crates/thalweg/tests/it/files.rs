@@ -1,4 +1,5 @@
-//! Files of every format: what is written is read back, what is wrong is refused by name.
+//! Tests of files in every format: written files are read back unchanged, and errors are refused with a message that
+//! names them.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +21,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// Samples over the whole range of their type.
+/// Returns samples over the whole range of their type.
 fn samples(kind: SampleType, n: usize) -> Samples {
     let bits = |k: usize| Key::new(7, "samples").and(k as u64).bits();
     let metres = |k: usize| (bits(k) % 2_000_000_000) as f64 / 65_536.0 - 15_000.0;
@@ -35,7 +36,7 @@ fn samples(kind: SampleType, n: usize) -> Samples {
     }
 }
 
-/// A terrain of rough heights with or without a hole in the data.
+/// Builds a terrain of rough heights with or without cells that lack data.
 fn terrain(size: [usize; 2], hole: bool) -> Terrain {
     let key = Key::new(3, "terrain");
     let ground = Field::generate(size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 100_000_000) as i32));
@@ -69,13 +70,14 @@ fn every_format_holds_every_sample_type_it_says() {
                 let raster = Raster::new(size, samples(*kind, size[0] * size[1]));
                 write(&path, &raster).unwrap();
                 if size[0] != size[1] && ending.starts_with('r') {
-                    assert!(read(&path).is_err()); // no square, and no sidecar
+                    assert!(read(&path).is_err()); // not square, and without a sidecar
                     continue;
                 }
                 let back = read(&path).unwrap();
                 assert_eq!(back.size, size);
                 match (&back.samples, &raster.samples) {
-                    // an ASCII grid has no sample type: f64 holds them all, f32 written shortest is the same f32
+                    // An ASCII grid has no sample type: f64 represents them all, and an f32 written in its shortest
+                    // form is read as the same f32.
                     (Samples::F64(back), Samples::F32(f32)) => {
                         assert!(back.iter().zip(f32).all(|(b, s)| *b as f32 == *s));
                     }
@@ -123,7 +125,7 @@ fn a_real_model_comes_back_the_same() {
     let first = plain(elevation_model_path());
     assert_eq!((first.terrain.grid.size, first.terrain.grid.cell), ([345, 325], 90.0));
     assert_eq!((first.sample, first.nodata_count, first.warnings.len()), (SampleType::F32, 0, 0));
-    // read by GDAL: 236.98262 and 1074.5349 (f32)
+    // As read by GDAL: 236.98262 and 1074.5349 (f32).
     let [low, high] = first.terrain.range().unwrap().map(Height::metres);
     assert!((low - 236.98262).abs() < 1e-4 && (high - 1074.5349).abs() < 1e-4);
 
@@ -175,7 +177,7 @@ fn sixteen_bits_come_back_within_half_a_code_by_their_sidecar() {
             }
             let before = terrain(size, hole);
             let [low, high] = before.range().unwrap().map(Height::metres);
-            // half a code, and half a unit of the fixed-point heights
+            // Half a code, and half a unit of the fixed-point heights.
             let allowed = 0.5 * (high - low) / 65_534.0 + 1.0 / 65_536.0;
             for name in ["a.png", "a.r16", "b.tif", "b.npy"] {
                 let path = folder.path().join(name);
@@ -274,7 +276,7 @@ fn no_data_is_masked_counted_and_stands_at_the_lowest_height() {
     }
     stored(vec![5.0, 16_001.0], None);
     assert!(refused(&path).contains("row 0, column 1"));
-    // a nodata value that some height has is replaced
+    // A nodata value that equals some height is replaced.
     let options = SaveOptions { nodata: Some(100.0), ..SaveOptions::default() };
     let holed = terrain([33, 17], true);
     assert!(save(&path, &holed, &options).unwrap()[0].contains("-9999"));
@@ -291,7 +293,7 @@ fn degrees_feet_and_oblong_cells_are_refused_with_advice_unless_the_cell_is_told
     let loaded = load(&path, &options).unwrap();
     assert_eq!(loaded.terrain.grid.cell, 30.0);
     assert!(loaded.warnings[0].contains("degrees"));
-    // and what was read is written back with its degrees
+    // The terrain that was read is written back with its degrees.
     let again = folder.path().join("again.tif");
     save(&again, &loaded.terrain, &SaveOptions::default()).unwrap();
     assert!(refused(&again).contains("degrees"));

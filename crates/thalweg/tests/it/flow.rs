@@ -1,4 +1,4 @@
-//! Filling, directions and accumulation against their plain forms, and against what defines them.
+//! Tests of filling, flow directions and accumulation against their plain forms and against their definitions.
 
 mod plain;
 
@@ -7,7 +7,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Topology};
 use thalweg_flow::{Directions, FlowGraph, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 
-/// Ground with all that a land needs.
+/// A ground with all other inputs of a land.
 struct Case {
     grid: Grid,
     ground: Field<Height>,
@@ -26,12 +26,13 @@ impl Case {
     }
 }
 
-/// The `n`th of many small terrains: sizes, edges, seas, missing data, outlets and roughness of all kinds.
+/// Returns the `n`th of many small terrains, with sizes, edges, seas, missing data, outlets and roughness of all
+/// kinds.
 fn random(n: u64) -> Case {
     let key = Key::new(n, "flow");
     let draw = |what: u64, below: u64| (key.and(what).bits() >> 20) % below;
     let size = [1 + draw(0, 12) as usize, 1 + draw(1, 17) as usize];
-    // From plains of two heights to ground without equals; some at the ends of the range.
+    // From plains with two heights to ground without equal heights, some of them at the ends of the range.
     let heights = [2, 3, 6, 20, 1 << 31][draw(2, 5) as usize];
     let base = [0, Height::MIN.0, Height::MAX.0 - 20][draw(3, 3) as usize];
     let mut case = Case::new(size, |i, j| {
@@ -45,7 +46,7 @@ fn random(n: u64) -> Case {
     case.grid.edges = [0, 1, 2, 3].map(|side| if n >> side & 1 == 0 { Edge::Open } else { Edge::Closed });
     case.grid.origin = Cell::new(draw(4, 1000) as i64, draw(5, 1000) as i64);
     case.grid.world = [2000, 2000];
-    // A third of them looped along either axis, or both.
+    // A third of the terrains is looped along either axis, or along both.
     for axis in (0..2).filter(|axis| draw(12 + *axis as u64, 3) == 0 && size[*axis] >= Topology::FEWEST) {
         (case.grid.edges[axis], case.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
         case.grid.world[axis] = size[axis];
@@ -80,7 +81,7 @@ fn weights(case: &Case) -> Field<i64> {
     Field::generate(case.grid.size, |i, j| Key::new(5, "weights").cell([i as i64, j as i64]).bits() as i64 >> 20)
 }
 
-/// What must hold of any land that was filled.
+/// Checks the properties that any filled land must have.
 fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Directions) {
     let parts = plain::parts(land);
     let valid = parts.as_slice().iter().filter(|part| **part != Part::Void).count();
@@ -96,7 +97,7 @@ fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Direction
         }
         out += if code == OUT { counts.as_slice()[k] as usize } else { 0 };
     }
-    // No circle either: its cells would be missing.
+    // There are no cycles either: their cells would be missing from the count.
     assert_eq!(out, valid, "all cells drain out");
     let order = accumulate::upstream_order(directions);
     assert_eq!(order.len(), valid);
@@ -145,7 +146,8 @@ fn filled_surfaces_are_those_of_minimax_paths() {
     }
 }
 
-/// Ground of so many metres' relief over several bands of rows, with pits, lakes and plains.
+/// Builds ground with a relief of several hundred metres over several bands of rows, rounded to steps of `step`
+/// metres, with pits, lakes and plains.
 fn rough(size: [usize; 2], step: f64) -> Case {
     let key = Key::new(3, "rough");
     let waves = |x: f64| libm::sin(x / 31.0) * 300.0 + libm::sin(x / 7.3 + 1.0) * 40.0;
@@ -158,7 +160,8 @@ fn rough(size: [usize; 2], step: f64) -> Case {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    // Wide and low, and of several bands; in steps of 5 m, so that lakes and plains lie across bands.
+    // One wide and low field, and one with several bands; heights are in steps of 5 m, so that lakes and plains lie
+    // across bands.
     for size in [[700, 611], [40, 9000]] {
         let mut case = rough(size, 5.0);
         case.nodata = Some(Field::generate(size, |i, j| (i / 40 + j / 50) % 17 == 3));
@@ -184,7 +187,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
-/// Drains a land of some size in time that a quadratic way would not have, and checks it.
+/// Drains a land that is large enough for a quadratic algorithm to take too long, and checks the result.
 fn drained(case: &Case) -> (Field<Height>, Directions) {
     let land = case.land();
     let (filled, directions) = FlowGraph::new(&land).into_parts();
@@ -206,7 +209,7 @@ fn a_plain_drains_to_its_nearest_edge() {
 
 #[test]
 fn a_spiral_drains_along_its_whole_length() {
-    // A corridor one cell wide, winding inwards between high walls; its inner end is the farthest.
+    // A corridor one cell wide that winds inwards between high walls; its inner end is the farthest cell.
     let side = 301;
     let mut floor = Field::new([side, side], false);
     let (mut at, mut step) = ([0i64, 0i64], [0i64, 1i64]);
@@ -237,7 +240,7 @@ fn a_spiral_drains_along_its_whole_length() {
     let (_, directions) = drained(&case);
     let inner = at[0] as usize * side + at[1] as usize;
     let length = plain::path(&directions, inner).len();
-    // Each corner of four a turn is cut; walls beside the corridor are two cells apart.
+    // Flow cuts each of the four corners of a turn; the walls next to the corridor are two cells apart.
     assert!(length > corridor * 9 / 10 && length <= corridor, "{length} of {corridor} cells");
 }
 
@@ -258,7 +261,7 @@ fn bad_terrains_drain() {
         let (filled, directions) = drained(&cell);
         assert_eq!((filled[(0, 0)], directions[(0, 0)]), (Height::MAX, OUT));
     }
-    // Beyond the accepted range too there is an answer.
+    // There is also a result for heights beyond the accepted range.
     for height in [i32::MIN, i32::MAX] {
         let case = Case::new([9, 9], |i, j| if (i, j) == (4, 4) { height } else { -(height / 2) });
         drained(&case);
@@ -267,7 +270,8 @@ fn bad_terrains_drain() {
 
 #[test]
 fn flow_over_a_lake_gathers_in_its_middle() {
-    // A lake with one outlet at its eastern end, between shores: with distance to the outlet alone, rows run side by side.
+    // A lake with one outlet at its eastern end, between shores: if directions depended on the distance to the outlet
+    // alone, flow paths would run side by side.
     let case = Case::new([41, 121], |i, j| match (i, j) {
         (20, 120) => 0,
         (1..40, 1..120) => 10,
@@ -276,7 +280,7 @@ fn flow_over_a_lake_gathers_in_its_middle() {
     let (_, directions) = drained(&case);
     let counts = accumulate::count_upstream_cells(&directions);
     let lake = 39 * 119;
-    // Half way along, most of what lies above passes in the three middle rows.
+    // Half way along the lake, most of the upstream flow passes through the three middle rows.
     let middle: u32 = (19..22).map(|i| counts[(i, 60)]).sum();
     assert!(middle as usize > lake * 4 / 10, "{middle} of {lake}");
 }
@@ -288,7 +292,7 @@ fn a_flat_without_a_way_out_keeps_its_water() {
     let counts = accumulate::count_upstream_cells(&directions);
     let pits: Vec<usize> = (0..81).filter(|k| directions.as_slice()[*k] == PIT).collect();
     assert_eq!(pits.len(), 25);
-    // Its own cells, and the ring of 24 that drains into it; the outermost ring drains out.
+    // Its own cells and the ring of 24 cells that drains into it; the outermost ring drains out.
     assert_eq!(pits.iter().map(|k| counts.as_slice()[*k]).sum::<u32>(), 49);
 }
 
@@ -303,7 +307,7 @@ fn weights_that_do_not_fit_are_refused() {
 
 #[test]
 fn directions_that_lead_astray_harm_nothing() {
-    // Made by hand: out of the field, round its sides, in circles.
+    // Invalid directions: out of the field, around its sides, and in cycles.
     for n in 0..2_000 {
         let key = Key::new(n, "astray");
         let size = [1 + (key.bits() % 5) as usize, 1 + (key.and(1).bits() % 5) as usize];

@@ -1,4 +1,5 @@
-//! Fluvial erosion: steps worked by hand, a plain full sweep beside the wet cells alone, ledgers, rest, symmetry, refusals.
+//! Tests of fluvial erosion: steps computed by hand, a plain full sweep compared with processing only wet cells, mass
+//! balances, rest states, symmetry, and refusals.
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
@@ -12,7 +13,7 @@ use thalweg_models::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
 use thalweg_noise::given::springs::{self, Spring};
 use thalweg_sim::recipe::Recipe;
 
-/// No water of its own.
+/// A model without rain.
 fn dry() -> Fluvial {
     Fluvial { rain: 0.0, steps: 50, ..Fluvial::default() }
 }
@@ -33,7 +34,7 @@ fn tick(step: u32) -> Tick {
     Tick { key: Key::ZERO, step }
 }
 
-/// Takes steps `from` to `to`, with one stepper.
+/// Takes the steps `from` to `to` with one stepper.
 fn steps(model: &Fluvial, terrain: &mut Terrain, from: u32, to: u32) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
@@ -58,7 +59,7 @@ fn heights(terrain: &Terrain) -> Vec<f64> {
     terrain.ground.as_slice().iter().map(|h| h.metres()).collect()
 }
 
-/// Water on the terrain in m³.
+/// The water on the terrain in m³.
 fn stored(terrain: &Terrain) -> f64 {
     water(terrain).iter().sum::<f64>() * terrain.grid.cell_area()
 }
@@ -69,7 +70,7 @@ fn near(got: &[f64], want: [f64; 3]) {
     assert!(got.iter().zip(want).all(|(g, w)| (g - w).abs() <= 6.0 / UNITS), "{got:?} {want:?}");
 }
 
-/// A stair of three cells of 1 m², walled in.
+/// A stair of three cells of 1 m², with closed edges.
 fn stair() -> Terrain {
     ground([1, 3], 1.0, Edge::Closed, |_, j| 4.0 - 2.0 * j as f64)
 }
@@ -80,13 +81,13 @@ fn a_single_drops_first_steps() {
     //
     //        cell 0                          cell 1                               cell 2
     // start  z 3.75    h 1     s 0.25        z 2        h 0      s 0              z 0       h 0     s 0
-    // 1      moves 0.5, C 0.25 = s: all goes
+    // 1      moves 0.5, C 0.25 = s: all moves on
     //        z 3.75    h 0.5   s 0           z 2        h 0.5    s 0.25           z 0       h 0     s 0
     // 2      moves 0.25, C 0.125, s 0:       moves 0.25, C 0.125, s 0.25:
-    //        digs 0.2·0.125 = 0.025          lays 0.1·0.125 = 0.0125
+    //        erodes 0.2·0.125 = 0.025        deposits 0.1·0.125 = 0.0125
     //        z 3.725   h 0.25  s 0           z 2.0125   h 0.5    s 0.1125 + 0.025 z 0       h 0.25  s 0.125
-    // 3      moves 0.125, digs 0.0125        moves 0.25, C 0.125, s 0.1375:       nothing lower: lays 0.1·0.125
-    //                                        lays 0.00125
+    // 3      moves 0.125, erodes 0.0125      moves 0.25, C 0.125, s 0.1375:       nothing lower: deposits 0.1·0.125
+    //                                        deposits 0.00125
     //        z 3.7125  h 0.125 s 0           z 2.01375  h 0.375  s 0.02375        z 0.0125  h 0.5   s 0.2375
     let model =
         Fluvial { drop: 1.0, x: 0.5, y: 0.5, pickup: 0.25, capacity: 0.5, deposition: 0.1, softness: 0.2, ..dry() };
@@ -105,7 +106,7 @@ fn a_single_drops_first_steps() {
     near(&suspended(&terrain), [0.0, 0.02375, 0.2375]);
 }
 
-/// The rules as the document's code has them, faults apart: PickupRate is Kc, Ks and what the drop lifts.
+/// The rules of the document's code, without its faults: PickupRate is Kc, Ks and the fraction that the drop lifts.
 fn documents(water: f64, pickup: f64, deposit: f64) -> Fluvial {
     Fluvial {
         drop: water,
@@ -124,16 +125,16 @@ fn documents(water: f64, pickup: f64, deposit: f64) -> Fluvial {
 
 #[test]
 fn a_single_drops_first_steps_by_the_documents_rules() {
-    // WaterPercent 2, PickupRate 0.2, DepositRate 0.1, all of Δw moves, the capacity is that of all the water.
+    // WaterPercent 2, PickupRate 0.2, DepositRate 0.1; all of Δw moves, and the capacity is that of all the water.
     //
     //        cell 0                          cell 1                          cell 2
     // start  z 3.8   h 2  s 0.2              z 2      h 0  s 0               z 0       h 0  s 0
     // 1      Δw min(2, 3.8), C 0.2·2 = 0.4:
-    //        digs 0.2·(0.4 − 0.2) = 0.04
+    //        erodes 0.2·(0.4 − 0.2) = 0.04
     //        z 3.76  h 0  s 0                z 2      h 2  s 0.24            z 0       h 0  s 0
-    // 2                                      digs 0.2·(0.4 − 0.24) = 0.032
+    // 2                                      erodes 0.2·(0.4 − 0.24) = 0.032
     //                                        z 1.968  h 0  s 0               z 0       h 2  s 0.272
-    // 3                                                                      lays 0.1·0.272
+    // 3                                                                      deposits 0.1·0.272
     //                                                                        z 0.0272  h 2  s 0.2448
     // end                                                                    z 0.272   all settles
     let mut model = Fluvial { x: 0.5, y: 0.5, ..documents(2.0, 0.2, 0.1) };
@@ -156,7 +157,7 @@ fn a_single_drops_first_steps_by_the_documents_rules() {
 
 #[test]
 fn a_drop_lifts_no_more_ground_than_there_is() {
-    // The document's min(PickupRate, ground): 0 is its floor.
+    // The document's min(PickupRate, ground), whose lower limit is 0.
     let mut terrain = ground([1, 1], 1.0, Edge::Closed, |_, _| 0.125);
     steps(&Fluvial { x: 0.5, y: 0.5, ..documents(1.0, 0.5, 0.0) }, &mut terrain, 0, 1);
     assert_eq!((heights(&terrain)[0], suspended(&terrain)[0]), (0.0, 0.125));
@@ -164,7 +165,8 @@ fn a_drop_lifts_no_more_ground_than_there_is() {
 
 #[test]
 fn equally_low_neighbours_share() {
-    // 1 m of water between two cells 2 m lower: Δw 1 m; both take a half, or a third where the cell keeps its share.
+    // 1 m of water between two cells that are 2 m lower: Δw is 1 m; both take a half, or a third of it in total if the
+    // cell keeps its share.
     for (receivers, moves, each) in [
         (Receivers::LowestGround, Moves::Full, 0.5),
         (Receivers::Lowest, Moves::Full, 0.5),
@@ -196,12 +198,14 @@ fn steep_water_digs_and_slack_water_lays_down() {
         steps(&model, &mut terrain, 0, 1);
         1.5 - heights(&terrain)[0]
     };
-    // The surface falls 2.5 m: over 1 m a tangent of 1 at most, over 10 m a quarter. Ks·Kc·Δw = 0.5·0.5·0.5.
+    // The surface falls by 2.5 m: over 1 m the slope is capped at 1, over 10 m it is a quarter. Ks·Kc·Δw =
+    // 0.5·0.5·0.5.
     assert!((dug(1.0) - 0.125).abs() < 2.0 / UNITS);
     assert!((dug(10.0) - 0.25 * 0.125).abs() < 2.0 / UNITS);
 }
 
-/// What every cell of a map does, looked up one by one: default rules, closed edges, no sea, no masks.
+/// A reference implementation that processes every cell of a map one by one: default rules, closed edges, no sea, no
+/// masks.
 struct Sweep {
     size: [usize; 2],
     ground: Vec<i64>,
@@ -210,7 +214,8 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// Water that goes from cell `a` to each of its neighbours, and what is dug, laid and carried off there.
+    /// Computes the water that flows from cell `a` to each of its neighbours, and what is eroded, deposited and
+    /// carried off there.
     fn out(&self, a: usize, model: &Fluvial, phase: f64) -> (Vec<(usize, i64)>, i64, i64, i64) {
         let [rows, cols] = self.size.map(|n| n as isize);
         let (i, j) = ((a / self.size[1]) as isize, (a % self.size[1]) as isize);
@@ -298,7 +303,7 @@ fn a_drop_in_a_closed_bowl_comes_to_rest() {
         let more = steps(&model, &mut terrain, 6000, 6050);
         assert!(terrain == before && more == MassBalance::default(), "{receivers:?}");
         assert!(suspended(&terrain).iter().all(|s| *s == 0.0));
-        // At rest, no wet cell stands higher than nine units for each of up to eight receivers above a neighbour.
+        // At rest, no wet cell is higher than a neighbour by more than nine units for each of up to eight receivers.
         let level =
             |i: usize, j: usize| terrain.ground[(i, j)].metres() + f64::from(terrain.float(&WATER).unwrap()[(i, j)]);
         let deep = |i: usize, j: usize| terrain.float(&WATER).unwrap()[(i, j)] > 0.01;
@@ -331,7 +336,7 @@ fn a_drop_on_a_cone_runs_alike_on_all_sides() {
     }
 }
 
-/// The terrain turned by 90° clockwise, with its edges.
+/// The terrain rotated by 90° clockwise, with its edges.
 fn turned(terrain: &Terrain) -> Terrain {
     let [rows, cols] = terrain.grid.size;
     let [north, east, south, west] = terrain.grid.edges;
@@ -358,7 +363,7 @@ fn a_turned_map_with_turned_springs_gives_the_turned_result() {
         let places = [[205.0, 155.0, 3.0], [400.0, 301.0, 0.4]];
         let spring = |[x, y, rate]: [f64; 3]| Spring { x, y, rate };
         springs::add_springs(&mut straight, &places.map(spring)).unwrap();
-        // 330 m from north to south become 330 m from west to east: a place (x, y) comes to (330 − y, x).
+        // 330 m from north to south become 330 m from west to east: a place (x, y) moves to (330 − y, x).
         springs::add_springs(&mut other, &places.map(|[x, y, rate]| spring([330.0 - y, x, rate]))).unwrap();
         steps(&model, &mut straight, 0, 50);
         steps(&Fluvial { x: 330.0 - model.y, y: model.x, ..model.clone() }, &mut other, 0, 50);
@@ -393,12 +398,12 @@ fn water_closes() {
 
 #[test]
 fn amounts_under_a_unit_add_up() {
-    // A thousandth of a millimetre of rain in a step is a fifteenth of a unit; a spring gives a third of one.
+    // A thousandth of a millimetre of rain per step is a fifteenth of a unit; the spring gives a third of one.
     let mut terrain = ground([3, 3], 10.0, Edge::Closed, |_, _| 5.0);
     springs::add_springs(&mut terrain, &[Spring { x: 15.0, y: 15.0, rate: 5e-5 }]).unwrap();
     let model = Fluvial { rain: 0.36, velocity: 1.0, steps: 1000, ..dry() };
     let budget = steps(&model, &mut terrain, 0, 1000);
-    // A unit less on every cell at most.
+    // At most one unit less on every cell.
     assert!((budget.rained - 0.9).abs() <= 900.0 / UNITS, "{}", budget.rained);
     assert!((budget.poured - 0.5).abs() <= 100.0 / UNITS, "{}", budget.poured);
 }
@@ -409,7 +414,7 @@ fn rain_falls_where_the_mask_lets_it() {
     let mask = Field::generate([4, 4], |i, j| [1.0, 0.5, f32::NAN, -3.0][(i + j) % 4]);
     terrain.insert(&RAIN, Cells::Float(mask.clone())).unwrap();
     let budget = steps(&Fluvial { rain: 36_000.0, ..dry() }, &mut terrain, 0, 1);
-    // 36 m/h for 10 s are 100 mm, on four cells whole and on four by half.
+    // 36 m/h for 10 s are 100 mm, on four cells in full and on four by half.
     assert!((budget.rained - 0.1 * 100.0 * 6.0).abs() < 0.1, "{}", budget.rained);
 }
 
@@ -449,7 +454,7 @@ fn open_edges_and_the_sea_take_water_and_closed_ones_hold_it() {
 
 #[test]
 fn no_cell_is_dug_below_where_its_water_goes() {
-    // A spring on a terrace: with pits it digs a shaft, without it cuts back to the level of the ground before it.
+    // A spring on a terrace: with pits it erodes a shaft, without them it cuts back to the level of the terrain below.
     let run = |pits: bool| {
         let mut terrain = ground([9, 30], 10.0, Edge::Open, |_, j| if j < 15 { 50.0 } else { 40.0 });
         springs::add_springs(&mut terrain, &[Spring { x: 135.0, y: 45.0, rate: 5.0 }]).unwrap();
@@ -537,7 +542,7 @@ fn beside_a_drop_no_rain_falls_but_what_is_asked_for() {
     ] {
         assert_eq!(rain(lines), want, "{lines}");
     }
-    // Whatever a model declares of that kind is of its own parameters.
+    // A companion that a model declares for a parameter must refer to the model's own parameters.
     for model in thalweg_models::models::all_models() {
         for beside in model.beside() {
             assert!(model.get(beside.with).is_some() && model.get(beside.name).is_some(), "{beside:?}");

@@ -1,4 +1,4 @@
-//! Folders that a second face writes and reads: a survey's, and a world's.
+//! Tests of folders that every interface of the library writes and reads: a survey's and a world's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,7 +22,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Hills with hollows, one row of nodata, and a sea in a corner.
+/// Builds hills with depressions, part of a row without data, and a sea in a corner.
 fn hills() -> Terrain {
     let metres = |i: usize, j: usize| {
         let (y, x) = (i as f64 / 7.0, j as f64 / 5.0);
@@ -35,7 +35,7 @@ fn hills() -> Terrain {
     terrain
 }
 
-/// What a survey says is checked by walking: from every cell down its directions, one cell after the other.
+/// Checks a survey's results by following the flow directions from every cell, one cell after the other.
 #[test]
 fn a_survey_agrees_with_a_walk_down_every_cell() {
     let terrain = hills();
@@ -81,7 +81,7 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
     let streams = (0..rows * cols).filter(|k| dry(k / cols, k % cols) && into.as_slice()[*k] >= 40).count();
     assert_eq!((summary.streams.cells, summary.nodata_cells), (streams, 20));
     assert!(summary.streams.links > 3 && summary.streams.links == survey.channels.reaches.len());
-    // A year's runoff of 1 m over 400 m², on every cell that drains through.
+    // A year's runoff of 1 m over 400 m², from every cell that drains through.
     let flooded = survey.flooded(&terrain, 1000.0).unwrap();
     let discharge = flooded.float(&DISCHARGE).unwrap();
     let most = (0..rows * cols).max_by_key(|k| into.as_slice()[*k]).unwrap();
@@ -116,10 +116,11 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     let report = draft.commit(&[]).unwrap();
     assert_eq!(names(folder), files);
     assert_eq!(report["files"].as_array().unwrap().len(), files.len());
-    // The folder reads as a terrain with its water.
+    // The folder is read as a terrain with its water.
     let (read, warnings) = world_folder::read_world(folder, &LoadOptions::default()).unwrap();
     assert!(warnings.is_empty() && read.heights(&POOL).is_some() && read.float(&DISCHARGE).is_some(), "{warnings:?}");
-    // Another survey's files may come; not over its input; and no world's, whose lakes they would replace.
+    // Files of another survey may replace these, but not over the survey's input, and not files of a world, whose
+    // lakes they would replace.
     check_files(folder, &options, &[]).unwrap();
     let error = check_files(folder, &options, &[folder.join("filled.tif")]).unwrap_err().to_string();
     assert!(error.contains("filled.tif") && error.contains("read"), "{error}");
@@ -165,7 +166,7 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
     drop(world_folder::Lock::take(folder).unwrap());
 }
 
-/// A preset's elevation model that lay in a passing folder stays with the world.
+/// A preset's elevation model in a temporary folder is copied to the world's folder.
 #[test]
 fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     let place = tempfile::tempdir().unwrap();
@@ -179,7 +180,7 @@ fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     assert_eq!(again.recipe().dem(), Some(Path::new("jacksboro.tif")));
 }
 
-/// All files in a folder and in folders of it, by their paths from there on.
+/// Returns all files in a folder and its subfolders, by their paths relative to it.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -199,7 +200,8 @@ fn memory_contents(files: &MemoryFiles) -> BTreeMap<PathBuf, Vec<u8>> {
     files.remove_folder("").into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
 }
 
-/// Where there is no disk a folder lies in memory, and holds the same bytes: a world, what it began with, what programs take.
+/// Where there is no disk, a folder is stored in memory with the same bytes: a world, its input, and exports for other
+/// programs.
 #[test]
 fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     let place = tempfile::tempdir().unwrap();
@@ -228,7 +230,7 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
         let disk = place.path().join(target.name);
         let done = export(disk.clone().into()).unwrap();
         assert_eq!(export(memory.path("")).unwrap().manifest, done.manifest);
-        // A folder that holds it already is left as it is, in memory too.
+        // A folder that already has another export is left unchanged, in memory too.
         let other = if target.name == "gis" { "unity" } else { "gis" };
         let options = ExportOptions::new(ExportTarget::find(other).unwrap());
         let said = Export::of(Arc::clone(&terrain), memory.path(""), options).err().map(|error| error.to_string());

@@ -1,4 +1,5 @@
-//! The gates that presets of relief pass as land that an expert looks at twice: docs/measure.md has them with the values of real land.
+//! Gates that presets with relief must pass to look like real land to an expert: docs/measure.md lists them with the
+//! values of real land.
 
 use std::fmt::Write as _;
 
@@ -14,10 +15,10 @@ use thalweg_render::products::statistics::correlation;
 
 const RELIEF: [&str; 9] = ["alpine", "badlands", "canyon", "forest", "glacial", "hills", "lakes", "rivers", "uplift"];
 
-/// Those whose slopes are a mountain's.
+/// The presets with mountain slopes.
 const MOUNTAINS: [&str; 3] = ["alpine", "glacial", "uplift"];
 
-/// A measure, and from where to where its value may lie.
+/// A measure and the range in which its value must lie.
 struct Gate {
     name: &'static str,
     low: f64,
@@ -30,7 +31,7 @@ const fn gate(name: &'static str, low: f64, high: f64) -> Gate {
 
 const ANY: f64 = f64::INFINITY;
 
-/// Of a map as it is; that its land drains is the law of presets.rs.
+/// Gates of the map as it is. That its land drains is tested in presets.rs.
 const GATES: [Gate; 9] = [
     gate("rim_outward", 40.0, 60.0),
     gate("rim_rise", -0.04, 0.04),
@@ -43,13 +44,13 @@ const GATES: [Gate; 9] = [
     gate("spectral_fine", 0.008, 0.05),
 ];
 
-/// The middle half of slopes on cells of 30 m, in mountains.
+/// The interquartile range of slopes on cells of 30 m, in mountains.
 const SLOPES: Gate = gate("slope_range", 13.0, ANY);
 
-/// Correlation of heights, averaged to 32², of pairs of seeds.
+/// The correlation of heights, averaged to 32² cells, of pairs of seeds.
 const ALIKE: Gate = gate("seeds alike", -ANY, 0.2);
 
-/// Gates that a preset misses at 512² with its own seed. docs/measure.md says why.
+/// Gates that a preset misses at 512² cells with its own seed. docs/measure.md gives the reasons.
 const MISSED: [(&str, &str); 8] = [
     ("canyon", "hack_exponent"),
     ("canyon", "concavity"),
@@ -61,7 +62,7 @@ const MISSED: [(&str, &str); 8] = [
     ("rivers", "trunk_sinuosity"),
 ];
 
-/// The gates that speak of a terrain, with its values.
+/// Returns the gates that apply to a terrain, with its values and whether they pass.
 fn values(name: &str, terrain: &Terrain) -> Vec<(&'static str, f64, bool)> {
     let measures = measure(terrain, &Default::default()).expect("it is measured");
     let mut found: Vec<_> =
@@ -75,7 +76,7 @@ fn values(name: &str, terrain: &Terrain) -> Vec<(&'static str, f64, bool)> {
     found.into_iter().map(|(name, value, gate)| (name, value, (gate.low..=gate.high).contains(&value))).collect()
 }
 
-/// The mean over ten pairs of five seeds.
+/// Returns the mean correlation over the ten pairs of five seeds.
 fn alike(name: &str) -> f64 {
     let means = |seed: u64| reduce(&build_preset(name, 128, Some(seed)), [32, 32]).expect("it is reduced").metres();
     let worlds: Vec<_> = (101..106).map(means).collect();
@@ -84,7 +85,7 @@ fn alike(name: &str) -> f64 {
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// The list is kept honest both ways: a gate that is passed may not stand in it.
+/// The list is checked both ways: a gate that passes may not be in it.
 #[test]
 fn presets_of_relief_pass_the_gates_but_for_those_that_are_said() {
     let mut problems = String::new();
@@ -102,7 +103,7 @@ fn presets_of_relief_pass_the_gates_but_for_those_that_are_said() {
     assert!(problems.is_empty(), "\n{problems}");
 }
 
-/// Lakes of over a hectare.
+/// Returns the number of lakes larger than a hectare.
 fn lake_count(terrain: &Terrain) -> usize {
     let depths = match terrain.layers.get(POOL.name).map(|layer| &layer.cells) {
         Some(Cells::Height(depths)) => depths.clone(),
@@ -113,8 +114,9 @@ fn lake_count(terrain: &Terrain) -> usize {
     found.iter().filter(|lake| lake.area > 1e4).count()
 }
 
-/// Drawn seeds at three resolutions: median and worst of each measure, and what ought to be the same at any resolution. A table to read;
-/// what it asserts is that every figure was had.
+/// Pseudo-random seeds at three resolutions: the median and the worst value of each measure, and the measures that
+/// should be the same at any resolution. It prints a table to read; the only assertion is that every figure was
+/// computed.
 #[test]
 fn drawn_seeds_at_three_resolutions() {
     let (names, sizes, seeds) = long::or((&RELIEF[..1], &[128, 256][..], 1), (&RELIEF[..], &[512, 1024, 2048][..], 5));

@@ -1,4 +1,4 @@
-//! Streams and pools against what must be so.
+//! Tests of streams and pools: properties that must hold.
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
@@ -17,7 +17,7 @@ fn terrain(size: [usize; 2], height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain
     terrain_on(Grid::new(size, CELL).unwrap(), |i, j| height(i as f64, j as f64))
 }
 
-/// Hills with hollows, of sines.
+/// Builds hills with depressions from sine waves.
 fn hills(size: [usize; 2]) -> Terrain {
     terrain(size, |i, j| {
         let wave = |a: f64, b: f64, c: f64| (a * i + b * j + c).sin();
@@ -51,7 +51,7 @@ fn pool(terrain: &Terrain) -> &Field<Height> {
     }
 }
 
-/// All water in the terrain, in units × cells: lakes, and what no depth of them shows.
+/// Returns all water in the terrain in units × cells: the lakes, and water that no depth of them shows.
 fn stored(terrain: &Terrain) -> i64 {
     let held = terrain.tables.get("held").and_then(|held| held.ints("water"));
     pool(terrain).as_slice().iter().map(|depth| i64::from(depth.0)).sum::<i64>()
@@ -106,7 +106,7 @@ fn lakes_are_level_to_the_unit_and_never_above_their_spill() {
     assert!(pool(&terrain).as_slice().iter().any(|depth| depth.0 > 0));
 }
 
-/// A bowl 40 cells wide in a plain that no drop can leave but over the rim.
+/// Builds a bowl 60 cells wide whose outside slopes away from its rim; droplets can leave it only over the rim.
 fn bowl() -> Terrain {
     terrain([81, 81], |i, j| {
         let r = ((i - 40.0).powi(2) + (j - 40.0).powi(2)).sqrt();
@@ -116,7 +116,8 @@ fn bowl() -> Terrain {
 
 #[test]
 fn a_bowl_fills_to_the_level_that_its_water_says() {
-    // Nothing digs, nothing is lost: the bowl's water is what fell on it, and stands as all of it poured at once would.
+    // Nothing is eroded and no water is lost: the bowl's water is the rain that fell on it, and its level is the one
+    // that all of it poured at once would have.
     let still =
         [("deposition", 0.0), ("grading", 0.0), ("slide", 0.0), ("evaporation", 0.0), ("lake_evaporation", 0.0)];
     let mut terrain = bowl();
@@ -130,7 +131,7 @@ fn a_bowl_fills_to_the_level_that_its_water_says() {
     water[(40, 40)] = volume;
     let standing = spill::fill_spill_merge(&land, &Hierarchy::of(&land), &water).expect("poured");
     assert_eq!(&standing.depth, depth, "one level");
-    // On each cell whose water comes to the middle fall 4 m.
+    // 4 m of rain fall on each cell that drains to the middle.
     let hollows = Hierarchy::of(&land);
     let above = hollows.leaf.as_slice().iter().filter(|leaf| **leaf == hollows.leaf[(40, 40)]).count();
     let fell = above as f64 * 4.0 * UNITS;
@@ -146,14 +147,14 @@ fn a_closed_basin_balances_what_it_gets_by_evaporation() {
     let long = [("drops", 5.0), ("batch", 0.01), ("years", 100.0), ("rain", 0.5), ("lake_evaporation", 2.0)];
     run(&*model(&[&still[..], &long].concat()), &mut terrain, |_, _| {});
     let wet = pool(&terrain).as_slice().iter().filter(|depth| depth.0 > 0).count() as f64;
-    // Area × evaporation is the rain on all cells.
+    // The wet area times the evaporation equals the rain on all cells.
     let balance = 3721.0 * 0.5 / 2.0;
     assert!((wet / balance - 1.0).abs() < 0.05, "{wet} wet cells of {balance}");
 }
 
 #[test]
 fn on_a_plane_water_runs_straight_down_and_adds_up() {
-    // Of a plane's cells, the discharge is the rain on the cells above: it grows evenly down the slope.
+    // The discharge at a cell of a plane is the rain on the cells above it: it grows evenly down the slope.
     let mut terrain = terrain([120, 60], |i, _| 1000.0 - 4.0 * i);
     let still = [
         ("deposition", 0.0),

@@ -1,4 +1,4 @@
-//! What lands of continents are made of, tried from outside: plates, and the rain upon them.
+//! Tests of the parts that form the lands of continents, from outside: plates, and the rain on them.
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{RAIN, UPLIFT};
@@ -37,7 +37,7 @@ fn continents_have_land_shelf_and_belts_and_their_rims_lie_in_deep_sea() {
         assert!(all.iter().all(|z| (-3800.1..2000.0).contains(z)));
         assert!(shelf > 0.01, "seed {seed}: shelf {shelf}");
         shares.push(land);
-        // Belts: some of the land rises five times as fast as most.
+        // Mountain belts: some of the land is uplifted five times as fast as most of it.
         let uplift = terrain.float(&UPLIFT).unwrap();
         let mut dry: Vec<f32> = (0..all.len()).filter(|k| all[*k] > 0.0).map(|k| uplift.as_slice()[k]).collect();
         dry.sort_by(f32::total_cmp);
@@ -55,11 +55,11 @@ fn a_finer_grid_has_the_same_coasts() {
     let cells = || (0..96).flat_map(|i| (0..96).map(move |j| (i, j)));
     let most = |i: usize, j: usize| (0..4).filter(|q| is_land(&fine, 2 * i + q / 2, 2 * j + q % 2)).count() >= 2;
     let other = cells().filter(|(i, j)| most(*i, *j) != is_land(&coarse, *i, *j)).count();
-    // Along the coast an octave more says otherwise.
+    // Along the coast one more octave of noise changes the result.
     assert!(other < 96 * 96 / 20, "{other}");
 }
 
-/// An island with a ridge from north to south, 800 km of 8 km cells.
+/// Returns the rain on an island with a ridge from north to south, 800 km wide with cells of 8 km.
 fn rain(model: &Climate) -> Field<f32> {
     let mut grid = Grid::new([100, 100], 8000.0).unwrap();
     grid.sea_level = Some(Height::ZERO);
@@ -100,7 +100,7 @@ fn more_falls_at_the_equator_than_in_the_belt_of_deserts() {
         equator > 2.0 * deserts && west_winds > 1.3 * deserts && pole < west_winds,
         "{equator} {deserts} {west_winds} {pole}"
     );
-    // Twice the rain is twice the layer, where it is under 1.
+    // Twice the rain gives twice the layer where it is below 1.
     let double = rain(&Climate { amount: 0.2, ..Climate::default() });
     let single = rain(&Climate { amount: 0.1, ..Climate::default() });
     let pairs = double.as_slice().iter().zip(single.as_slice());
@@ -113,7 +113,7 @@ fn moved_southward_it_lies_elsewhere_in_the_belts() {
     model.moved([5e6, 15.0 * 111_200.0]);
     assert!((model.latitude - 45.0).abs() < 1e-9);
     assert_eq!(rain(&model), rain(&Climate { latitude: model.latitude, ..Climate::default() }));
-    // Over the pole, and down on the other side.
+    // Across the pole and down the other side.
     model.moved([0.0, -60.0 * 111_200.0]);
     assert!((model.latitude - 75.0).abs() < 1e-9, "{}", model.latitude);
 }

@@ -1,4 +1,5 @@
-//! What every model must obey, run over the one list of models: a new model is tested by being listed.
+//! Tests of the laws that every model must obey, run over the one list of models: a new model is tested as soon as it
+//! is listed.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use thalweg_models::model::{About, Blend, Family, MassBalance, Model, Role, Step
 use thalweg_models::models::{self, Models};
 use thalweg_sim::laws::LAWS;
 
-/// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.
+/// Runs a law on each model with every optional layer switched on; models with a stride of their own are also run on a
+/// coarser copy of the ground.
 fn each(mut law: impl FnMut(&dyn Model)) {
     let mut count = 0;
     for mut model in Models::default().all() {
@@ -29,7 +31,7 @@ fn each(mut law: impl FnMut(&dyn Model)) {
     assert!(count >= 10, "the list of models is there");
 }
 
-/// Tries the law of that name on every model.
+/// Checks the law with the given name on every model.
 fn holds(name: &str) {
     let law = LAWS.iter().find(|law| law.name == name).expect("a law of that name");
     each(|model| law.check(model).unwrap_or_else(|broken| panic!("{broken}")));
@@ -144,11 +146,11 @@ fn a_layer_of_one_name_is_declared_alike_by_all() {
         assert!(fits, "{spec:?} cannot become that");
     }
     for spec in LAYERS {
-        // A world's lakes and those of `river_network` are one layer, which each describes in its own words.
+        // A world's lakes and those of `river_network` are one layer, which each of them describes in its own words.
         let known = Models::default().declared_layer(spec.name).expect("it is declared");
         assert_eq!((known.unit, known.cells, known.traits), (spec.unit, spec.cells, spec.traits), "{}", spec.name);
     }
-    // What passes through a cell goes with the cell's width.
+    // A discharge through a cell scales with the cell's width.
     let passing: Vec<&str> = seen.values().filter(|spec| spec.unit == "m³/s").map(|spec| spec.name).collect();
     let halved: Vec<&str> =
         seen.values().filter(|spec| spec.traits.finer == Finer::Halved).map(|spec| spec.name).collect();
@@ -163,7 +165,7 @@ fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
         assert_eq!(players, [models::playing(role).expect("its numbers are allowed").about().name], "{role:?}");
     }
     each(|model| {
-        // A word among its parameters that says how it meets the ground is what it declares.
+        // A choice parameter that says how a model combines with the ground must equal the declared blend.
         let words = |kind: ParamKind| matches!(kind, ParamKind::Choice(words) if words == blends());
         let named = model.declared().into_iter().find(|param| words(param.kind));
         assert_eq!(named.is_some(), model.about().family == Family::Base, "{}", model.about().name);
@@ -176,7 +178,7 @@ fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
     });
 }
 
-/// The words for [`Blend`].
+/// Returns the words for [`Blend`].
 fn blends() -> &'static [(&'static str, &'static str)] {
     match Blend::kind(..) {
         ParamKind::Choice(words) => words,

@@ -1,4 +1,4 @@
-//! Worlds built from coarse to fine.
+//! Tests of worlds that are built from coarse to fine levels.
 
 use crate::support::{finished, run_recipe, with_threads};
 use thalweg_core::Terrain;
@@ -12,7 +12,7 @@ use thalweg_sim::run::mark::Mark;
 
 const HEAD: &str = "extent = [2560.0, 1280.0]\ncoarsest = 32\nseed = 4\nedges = \"open\"\n";
 
-/// Noise, rivers on every level, creep on the finest two, droplets on the last.
+/// Noise, rivers on every level, hillslope diffusion and droplets on the last.
 const STAGES: &str = "
 [[stage]]
 model = \"gradient_noise\"
@@ -55,7 +55,7 @@ fn problem(head: &str) -> String {
 fn turns_are_taken_level_by_level() {
     let run = Run::new(recipe(128)).unwrap();
     let turn = |level, stage, pass| Turn { level, stage, trims: false, pass };
-    // 80, 40 and 20 m: base ground on the first, creep on the last alone.
+    // Levels of 80, 40 and 20 m: base terrain on the first, hillslope diffusion only on the last.
     let wanted = [
         turn(0, Some(0), 0),
         turn(0, Some(1), 0),
@@ -69,7 +69,7 @@ fn turns_are_taken_level_by_level() {
     assert_eq!(run.turns(), wanted);
     let sizes: Vec<[usize; 2]> = run.grids().iter().map(|grid| grid.size).collect();
     assert_eq!(sizes, [[16, 32], [32, 64], [64, 128]]);
-    // A share of the years of the level before, in shorter steps.
+    // A fraction of the years of the level before, in shorter steps.
     let steps: Vec<u32> = [1, 3, 5].map(|n| run.steps_of(run.turns()[n])).into();
     assert_eq!(steps, [15, 7, 3]);
     let run = finished(run);
@@ -83,7 +83,7 @@ fn mass_closes_over_all_levels() {
     let before = run.terrain().solid();
     assert_eq!(before, 0);
     let run = finished(run);
-    // Each level's ledger counts cells of its own size: four times as large on the level before.
+    // Each level's mass balance counts cells of its own size, which are four times as large on the level before.
     let last = run.grids().len() - 1;
     let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
     assert_eq!(run.terrain().solid(), changes.sum::<i128>());
@@ -107,7 +107,7 @@ fn a_smaller_build_is_the_first_part_of_a_larger_one() {
     assert!(same.heights > 0.98, "{same:?}");
 }
 
-/// Ice, lakes and streams, and sand, which go over to finer cells.
+/// Ice, lakes, streams and sand, which are transferred to finer cells.
 const MOVING: &str = "
 [[stage]]
 model = \"gradient_noise\"
@@ -155,7 +155,7 @@ fn same_bits_for_any_threads_and_after_resume_anywhere() {
             run.save(&path, &serde_json::json!(null)).unwrap();
             let (resumed, _) = Run::resume(&path).unwrap();
             assert_eq!(resumed.position(), run.position());
-            // In the middle of each level, and just before and after the ground is made finer.
+            // In the middle of each level, and just before and after the terrain is refined.
             if run.position().1 <= 1 {
                 assert_eq!(finished(resumed).terrain().fingerprints(), whole, "from {:?}", run.position());
                 seen += 1;
@@ -187,7 +187,7 @@ fn what_moves_goes_over_to_finer_cells_to_the_unit() {
         assert!(before > 0.0, "{name}");
         assert_eq!(sum(fine, name), 4.0 * before, "{name}");
     }
-    // Four cells with half of what passed through one.
+    // Four cells with half of the discharge that passed through one.
     let before = sum(&coarse, "discharge");
     assert!(before > 0.0);
     assert!((sum(fine, "discharge") / before - 2.0).abs() < 1e-9);
@@ -195,7 +195,7 @@ fn what_moves_goes_over_to_finer_cells_to_the_unit() {
         |terrain: &Terrain| terrain.loose.as_ref().unwrap().as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
     assert!(loose(&coarse) > 0);
     assert_eq!(loose(fine), 4 * loose(&coarse));
-    // And the ledgers close over both levels.
+    // The mass balances close over both levels.
     let run = finished(run);
     let last = run.grids().len() - 1;
     let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
@@ -210,13 +210,13 @@ fn marks_agree_over_levels_and_with_more_of_them() {
         marks.push(run.mark());
         run.step().unwrap();
     }
-    // One more level changes nothing of the first two, but for what runs on the last.
+    // An additional level changes nothing on the first two, except for what runs on the last.
     let larger = recipe(128);
     let agreeing: Vec<&Mark> = marks.iter().filter(|mark| mark.agrees(&larger)).collect();
     assert_eq!(agreeing.last().map(|mark| mark.turn()), Some(4));
     let on = finished(Run::from_mark(recipe(128), agreeing.last().unwrap()).unwrap());
     assert_eq!(on.terrain().fingerprints(), run_recipe(larger).terrain().fingerprints());
-    // Another share on finer levels leaves the first as it was.
+    // Another fraction of years on finer levels leaves the first as it was.
     let mut other = recipe(64);
     other.stages[1].finer.insert("years".into(), 0.5);
     let last = marks.iter().filter(|mark| mark.agrees(&other)).map(Mark::turn).max();
@@ -232,7 +232,7 @@ fn strokes_belong_to_their_level_and_hands_come_last() {
     let mut stroke = Stroke::new(Tool::Raise, vec![[600.0, 600.0].into()]);
     stroke.radius = 200.0;
     run.stroke(stroke.clone()).unwrap();
-    // Where the ground is about to be made finer it is, first.
+    // If the terrain is about to be refined, that is done first.
     while run.position() != (4, 0) {
         run.step().unwrap();
     }
@@ -253,7 +253,8 @@ fn strokes_belong_to_their_level_and_hands_come_last() {
 
 #[test]
 fn base_ground_adds_its_octaves_and_nothing_else() {
-    // Ground that nothing erodes is on the last level what it is without levels, but for what a mean of cells is not.
+    // Terrain that is not eroded is the same on the last level as without levels, apart from the difference between
+    // means over cells and point values.
     let text = |levels: &str| {
         format!(
             "extent = [2560.0, 1280.0]\ncells = 128\nseed = 2\n{levels}\n[[stage]]\nmodel = \"gradient_noise\"\n\
@@ -269,7 +270,7 @@ fn base_ground_adds_its_octaves_and_nothing_else() {
 
 #[test]
 fn extreme_base_ground_is_what_it_is_without_levels() {
-    // Cones from the lowest accepted height to the highest within a cell: curves through them leave 32 bits.
+    // Cones from the lowest allowed height to the highest within a cell: curves through them exceed 32 bits.
     let cone = |label: &str, x: f64| {
         format!(
             "[[stage]]\nmodel = \"shape\"\nlabel = \"{label}\"\nkind = \"cone\"\nheight = 16000.0\nradius = 49.0\n\
@@ -304,10 +305,11 @@ fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
             assert_eq!(run.terrain().ground, plain.terrain().ground, "{blend}, {more}");
         }
     }
-    // What has run on the first level parts them: then the second must add. A mark knows them apart.
+    // A stage that has run on the first level separates them, so the second stage must add. A mark distinguishes them.
     let said = Run::new(parsed(&edits("levels = \"first\""), "max")).err().unwrap().to_string();
     assert!(said.contains("b.blend"), "{said}");
-    // Creep that begins on the second level parts the two stages on the third, or follows both: on the second it is all one.
+    // Hillslope diffusion that begins on the second level separates the two stages on the third, or follows both; on
+    // the second there is no difference.
     let creep = "[[stage]]\nmodel = \"hillslope\"\nlevels = { coarsest = 80.0 }\nyears = 100.0\n";
     let [mut between, after] = [parsed(creep, "add"), parsed("", "add")].map(|recipe| Run::new(recipe).unwrap());
     let after = Recipe::parse(&(after.recipe().to_toml() + creep)).unwrap();
@@ -335,14 +337,15 @@ fn a_mask_may_be_as_large_as_any_level_or_larger() {
         while run.step()?.is_some() {}
         Ok::<_, thalweg_core::base::error::Error>(run.terrain().clone())
     };
-    // The mask has the same two halves at every size: from its own or more cells each level's is the same to the bit.
+    // The mask has the same two halves at every size: with at least its own number of cells, each level is the same to
+    // the bit.
     let own = with_mask(64, [32, 64]).unwrap();
     for size in [[64, 128], [256, 512]] {
         assert_eq!(with_mask(64, size).unwrap().ground, own.ground, "{size:?}");
         let preview = with_mask(32, size).unwrap();
         assert_eq!(preview.ground, with_mask(32, [16, 32]).unwrap().ground, "{size:?}");
     }
-    // From fewer it is smooth where the halves meet, and no more.
+    // With fewer cells it is smooth where the halves meet, and otherwise the same.
     let coarse = with_mask(64, [16, 32]).unwrap();
     assert_ne!(coarse.ground, own.ground);
     assert!(agreement(&coarse, &own).unwrap().heights > 0.98, "{:?}", agreement(&coarse, &own));
@@ -363,9 +366,9 @@ fn stages_that_no_level_is_for_are_named() {
     // Cells of 80, 40 and 20 m.
     assert_eq!(idle(128, "{ finest = 41.0, coarsest = 79.0 }"), 1);
     assert_eq!(idle(128, "{ finest = 20.0, coarsest = 20.0 }"), 0);
-    // A preview ends before it.
+    // A preview ends before that level.
     assert_eq!(idle(64, "{ finest = 20.0, coarsest = 20.0 }"), 1);
-    // On one level every stage runs.
+    // On a single level every stage runs.
     assert_eq!(idle(32, "{ finest = 20.0, coarsest = 20.0 }"), 0);
     assert_eq!(idle(128, "{ finest = 41.0, coarsest = 79.0 }\nmuted = true"), 0);
 }
@@ -409,7 +412,7 @@ fn bad_levels_are_refused_in_words() {
     assert!(stage("finer = { talos = 2.0 }").contains("talus"));
     assert!(stage("finer = { talus = 0.0 }").contains("0.001 to 1000"));
     assert!(stage("finer = { talus = 100.0 }").contains("thermal.talus"));
-    // Ground that would undo erosion on finer levels.
+    // Base terrain that would undo erosion on finer levels.
     let roof = "[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"roof\"\nblend = \"min\"\n";
     let said =
         Recipe::parse(&format!("{HEAD}cells = 64\n{STAGES}{roof}")).and_then(Run::new).err().unwrap().to_string();
@@ -424,7 +427,7 @@ fn memory_is_that_of_the_level_where_it_is_most() {
         let recipe = Recipe::parse(&text).unwrap();
         recipe.memory(&recipe.grid().unwrap()) / (256 * 256)
     };
-    // Ground and loose ground, and what rivers need; or what it takes to make them finer.
+    // The ground, the sediment and the memory of the rivers; or what refining them takes.
     assert_eq!(need(""), 4 + 4 + 50);
     assert_eq!(need("levels = \"first\""), 4 + 4 + 2 + 10);
     assert_eq!(need("muted = true"), 4 + 1 + 10);
@@ -452,16 +455,16 @@ fn the_short_side_comes_out_by_a_hundredth() {
     let four = [[40, 128], [80, 256], [160, 512], [320, 1024]];
     assert_eq!(sizes("[10240.0, 3200.0]", 1024, auto).unwrap(), four);
     assert_eq!(of("[10240.0, 3200.0]", 1024, auto).preview().unwrap(), 512);
-    // 37.5 cells of 80 m: a build, and any larger one, begins with cells of 40.
+    // 37.5 cells of 80 m: the build, and any larger one, begins with cells of 40 m.
     assert_eq!(sizes("[10240.0, 3000.0]", 1024, auto).unwrap(), [[75, 256], [150, 512], [300, 1024]]);
     assert_eq!(sizes("[3000.0, 10240.0]", 512, auto).unwrap(), [[256, 75], [512, 150]]);
-    // Within a hundredth: 39.7 cells.
+    // Within one percent: 39.7 cells.
     assert_eq!(sizes("[10240.0, 3176.0]", 256, auto).unwrap(), [[40, 128], [80, 256]]);
     assert_eq!(sizes("[10240.0, 30.0]", 256, auto).unwrap(), [[1, 256]]);
     let said = sizes("[10240.0, 30.0]", 256, "16").unwrap_err();
     assert!(said.contains("coarsest") && said.contains("16") && said.contains("none"), "{said}");
     let said = sizes("[10240.0, 3000.0]", 1024, "64").unwrap_err();
     assert!(said.contains("256 and more") && said.contains("1 %"), "{said}");
-    // One level is what it is without levels.
+    // A single level is the same as without levels.
     assert_eq!(sizes("[10240.0, 30.0]", 16, "16").unwrap(), [[1, 16]]);
 }

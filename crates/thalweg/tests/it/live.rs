@@ -1,4 +1,4 @@
-//! Runs in the hands of a caller: parameters and springs changed between steps.
+//! Tests of runs under a caller's control: parameters and springs are changed between steps.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn set(run: &mut Run, label: &str, parameter: &str, value: &str) -> Result<()> {
     run.set(label, parameter, &thalweg_core::declare::params::parse_value(value))
 }
 
-/// Steps until `n` of the stage `label` are taken.
+/// Steps until `n` steps of the stage `label` are done.
 fn until(run: &mut Run, label: &str, n: u32) {
     while let Some(progress) = run.step().unwrap() {
         if progress.label == label && progress.step == n {
@@ -84,7 +84,7 @@ fn a_changed_parameter_counts_from_there_on() {
     assert_eq!(brook["parameters"]["softness"], 0.9);
     let want = serde_json::json!([{ "step": 11, "parameter": "softness", "from": 0.3, "to": 0.9 }]);
     assert_eq!(brook["changes"], want);
-    // The stage to come was begun with the new value: it has no changes.
+    // The next stage started with the new value, so it has no changes.
     assert_eq!(report["stages"][2]["parameters"]["rain"], 77.0);
     assert!(report["stages"][2].get("changes").is_none());
 }
@@ -104,7 +104,7 @@ fn what_cannot_be_changed_is_refused_and_nothing_changes() {
         let message = set(&mut run, label, parameter, value).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
     }
-    // A check between parameters: a drop outside of the world.
+    // A check that involves several parameters: a drop outside the world.
     set(&mut run, "shower", "x", "5000").unwrap();
     assert!(set(&mut run, "shower", "drop", "3").unwrap_err().to_string().contains("fluvial.x = 5000 m"));
     set(&mut run, "shower", "x", "0").unwrap();
@@ -132,7 +132,7 @@ fn springs_and_rain_are_added_between_steps_and_kept() {
     live.save(&file, &serde_json::Value::Null).unwrap();
     finish_run(&mut live);
     let [before, after] = [&plain, &live].map(|run| run.reports()[1].budget);
-    // 29 steps of 10 s at 3 m³/s more, to the unit over 100 m² in each step.
+    // 29 steps of 10 s with an additional 3 m³/s, to the unit over 100 m² in each step.
     assert!((after.poured - before.poured - 870.0).abs() < 0.1, "{}", after.poured);
     assert!(after.rained > 0.0 && before.rained == 0.0);
     let (mut resumed, _) = Run::resume(Path::new(&file)).unwrap();

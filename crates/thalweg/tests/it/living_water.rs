@@ -1,4 +1,4 @@
-//! Streams, lakes, soils and trees together: what must be so when they shape each other.
+//! Tests of streams, lakes, soils and vegetation together: properties that must hold when they interact.
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
@@ -17,10 +17,10 @@ use crate::widths::widths;
 
 const CELL: f64 = 20.0;
 
-/// m³/s of a metre of rain a year on a cell.
+/// The discharge in m³/s of one metre of rain a year on one cell.
 const RAIN: f64 = CELL * CELL / 31_557_600.0;
 
-/// Parameters with which nothing is dug and nothing is lost.
+/// Parameters with which nothing is eroded and no water is lost.
 const STILL: [(&str, f64); 5] =
     [("deposition", 0.0), ("grading", 0.0), ("slide", 0.0), ("evaporation", 0.0), ("lake_evaporation", 0.0)];
 
@@ -28,7 +28,7 @@ fn terrain(size: [usize; 2], height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain
     terrain_on(Grid::new(size, CELL).unwrap(), |i, j| height(i as f64, j as f64))
 }
 
-/// Hills with hollows, of sines.
+/// Builds hills with depressions from sine waves.
 fn hills(size: [usize; 2]) -> Terrain {
     terrain(size, |i, j| {
         let wave = |a: f64, b: f64, c: f64| libm::sin(a * i + b * j + c);
@@ -61,14 +61,14 @@ fn standing(terrain: &Terrain) -> f64 {
     pool(terrain).as_slice().iter().map(|depth| f64::from(depth.0)).sum::<f64>() * terrain.grid.cell_area() / UNITS
 }
 
-/// A valley that falls to the east in three hollows, whose sills lie in columns 50, 100 and 150.
+/// Builds a valley that falls to the east through three depressions, whose sills lie in columns 50, 100 and 150.
 fn stairs() -> Terrain {
     let floor = |j: f64| {
         let [step, along] = [(j / 50.0).floor(), j % 50.0];
         let hollow = if along < 10.0 { -2.5 * along } else { -25.0 + 0.375 * (along - 10.0) };
         300.0 - 60.0 * step + if step < 3.0 { hollow } else { -1.2 * (j - 150.0) }
     };
-    // The last column of a hollow is its sill; behind it a fall of 50 m.
+    // The last column of a depression is its sill; behind it the ground falls by 50 m.
     let mut terrain = terrain([41, 180], |i, j| floor(j) + 4.0 * (i - 20.0).abs());
     terrain.grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     terrain
@@ -85,7 +85,7 @@ fn three_lakes_in_a_row_fill_and_hand_on_what_they_get() {
         let level = terrain.ground[(20, sill)].0;
         assert_eq!(terrain.ground[(20, sill - 20)].0 + depth[(20, sill - 20)].0, level, "lake {n} stands at its sill");
         assert_eq!(depth[(20, sill)].0, 0);
-        // Below a sill runs what falls on all land above it.
+        // The discharge below a sill is the rain on all land above it.
         let runs: f64 = (0..41).map(|i| f64::from(discharge[(i, sill + 3)])).sum();
         let due = 41.0 * (sill as f64 + 3.5) * RAIN;
         assert!((runs / due - 1.0).abs() < 0.12, "lake {n}: {runs} m³/s, {due} due");
@@ -97,13 +97,13 @@ fn three_lakes_in_a_row_fill_and_hand_on_what_they_get() {
 fn nearly_all_land_drains_to_an_edge_or_a_lake() {
     for seed in 0..2 {
         let mut terrain = hills([150, 150]);
-        // Rough: a pit in every tenth cell.
+        // Rough ground: about every tenth cell is a pit.
         for (k, ground) in terrain.ground.as_mut_slice().iter_mut().enumerate() {
             ground.0 += (Key::new(seed, "rough").and(k as u64).normal() * 1.5 * UNITS) as i32;
         }
         run(&*model(&[("drops", 3.0)]), &mut terrain).unwrap();
         let depth = pool(&terrain);
-        // By the pits that water runs to, and whether they hold a lake.
+        // Depressions by the pits that water drains to; a pit counts as good if it holds a lake.
         let hollows = Hierarchy::of(&Land::of(&terrain));
         let ends_well = |leaf: &&u32| {
             let pit = hollows.depressions.get(**leaf as usize).map(|hollow| hollow.pit as usize);
@@ -135,7 +135,7 @@ fn a_forest_keeps_out_of_the_water_and_holds_the_slope() {
 
 #[test]
 fn streams_that_draw_drops_along_are_narrower() {
-    // Mean width of streams of 300 cells and more.
+    // The mean width of streams with 300 cells upstream and more.
     let width = |rules: &str, settings: &[(&str, f64)]| {
         let mut terrain = hills([160, 160]);
         let mut model = model(&[&[("drops", 2.0)], settings].concat());
@@ -145,7 +145,7 @@ fn streams_that_draw_drops_along_are_narrower() {
     };
     let plain = [("momentum", 0.0), ("stream_friction", 0.0), ("stream_evaporation", 0.0)];
     let [momentum, stream] = ["momentum", "stream"].map(|rules| [width(rules, &plain), width(rules, &[])]);
-    // docs/water.md tells these.
+    // The figures given in docs/water.md.
     println!("basic and combined: momentum {momentum:.1?} m, stream {stream:.1?} m");
     assert!(momentum[1] < 0.85 * momentum[0], "{momentum:?}");
 }
@@ -161,11 +161,11 @@ fn soils_yield_and_soak_up_by_their_kind() {
         (budget.eroded as f64, budget.infiltrated / budget.rained)
     };
     let kinds = [number::ROCK, number::LOAM, number::CLAY];
-    // In a cloudburst hardly anything soaks in: what is lost is by what the kinds yield.
+    // In a cloudburst hardly any water infiltrates, so the erosion depends on each kind's erodibility alone.
     let [(rock, _), (loam, _), (clay, _)] = kinds.map(|kind| lost(kind, 1000.0));
     assert!(rock < 0.2 * clay && clay < 0.8 * loam, "rock {rock}, clay {clay}, loam {loam}");
     let [(_, into_rock), (_, into_loam), (_, into_clay)] = kinds.map(|kind| lost(kind, 10.0));
-    // A mean of 10 mm/h: exp(−K/i) runs off.
+    // At a mean rate of 10 mm/h, a share of exp(−K/i) runs off.
     for (into, permeability) in [(into_rock, 1e-8), (into_loam, 2.89e-6), (into_clay, 5.6e-7)] {
         let due = 1.0 - libm::exp(-permeability / (0.01 / 3600.0));
         assert!((into - due).abs() < 0.02, "{into} soaked in, {due} due");
@@ -183,12 +183,12 @@ fn hard_beds_stand_as_steps() {
     strata::set_strata(&mut terrain, &beds).unwrap();
     let before = terrain.ground.clone();
     run(&*model(&[("drops", 2.0)]), &mut terrain).unwrap();
-    // What lies in a hard bed has been dug less.
+    // Cells in a hard bed have been eroded less.
     let rock = strata::strata(&terrain).unwrap().unwrap();
     let mut dug = [[0.0; 2]; 2];
     for i in 5..115 {
         for j in 5..75 {
-            // Where half of a bed's thickness is left under the ground.
+            // Only cells with at least half of a bed's thickness left below the surface are counted.
             let height = before[(i, j)].0 + rock.lean(i as i64, j as i64);
             let half = Height::saturating(30.0).0;
             let bed = rock.bed(height);
@@ -213,7 +213,7 @@ fn a_spring_pours_its_rate_and_feeds_its_stream() {
     assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.poured);
     let runs: f64 = terrain.float(&DISCHARGE).unwrap().row(50).iter().map(|q| f64::from(*q)).sum();
     assert!((runs / 0.05 - 1.0).abs() < 0.15, "{runs} m³/s of 0.05");
-    // More than a batch can hold is refused, and named.
+    // A rate higher than a batch can represent is refused, and the error names it.
     let mut flood = terrain.clone();
     springs::add_springs(&mut flood, &[Spring { x: 50.0, y: 50.0, rate: 1e7 }]).unwrap();
     let error = run(&*model(&[("drops", 0.01), ("batch", 0.001), ("rain", 0.001)]), &mut flood).unwrap_err();
@@ -229,16 +229,16 @@ fn the_strangest_lands_pass() {
         assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.rained.max(1.0));
         terrain
     };
-    // All sea.
+    // A terrain that is entirely sea.
     let mut sea = hills([40, 40]);
     sea.grid.sea_level = Some(Height::saturating(9000.0));
     let after = closes(sea.clone(), &[("drops", 1.0), ("forest", 20.0)]);
     assert_eq!(after.ground, sea.ground);
-    // A cell wide, and a single cell.
+    // Terrains one cell wide, and a single cell.
     for size in [[1, 50], [50, 1], [1, 1]] {
         closes(terrain(size, |i, j| 10.0 * libm::sin(i + j)), &[("drops", 2.0)]);
     }
-    // Closed all round, nothing evaporates, and more rain than the basin holds.
+    // A basin closed on all sides without evaporation, with more rain than it can hold.
     let mut basin = terrain([40, 40], |i, j| 0.5 * (i - 20.0).hypot(j - 20.0));
     basin.grid.edges = [Edge::Closed; 4];
     let full = closes(basin, &[("drops", 2.0), ("years", 100.0), ("lake_evaporation", 0.0), ("evaporation", 0.0)]);

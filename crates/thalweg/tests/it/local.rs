@@ -1,5 +1,5 @@
-//! Laws of refinement of finite reach ([`thalweg_refine`]), tried as a stranger would: on the heights and receivers
-//! that come out, with methods of the test's own.
+//! Tests of local refinement ([`thalweg_refine`]) from an outside view: of the resulting heights and receivers, with
+//! methods of the test's own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -22,7 +22,7 @@ use thalweg_refine::{
 };
 use thalweg_render::products::measure::{MeasureSettings, measure, specs};
 
-/// Sums of cosines of hashed directions, an octave after the other: rough ground of its own making.
+/// Rough terrain from sums of cosines with hashed directions, octave by octave; independent of the library's noise.
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
     let key = Key::new(seed, "rough");
     let mut field = Field::new(size, 0.0f64);
@@ -45,7 +45,7 @@ fn terrain(cell: f64, metres: &Field<f64>, edges: [Edge; 4], sea: Option<f64>) -
     let sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
     let grid = Grid { edges, sea_level, ..Grid::new(metres.size(), cell).unwrap() };
     let mut terrain = terrain_on(grid, |i, j| metres[(i, j)]);
-    // Sand here and there, for rules that speak of it.
+    // Patches of sand, for rules that depend on sediment.
     let patches = rough(metres.size(), 30.0, 6.0, 77);
     terrain.loose = Some(Field::generate(metres.size(), |i, j| Height::from_metres(patches[(i, j)].max(0.0)).unwrap()));
     terrain
@@ -54,7 +54,7 @@ fn terrain(cell: f64, metres: &Field<f64>, edges: [Edge; 4], sea: Option<f64>) -
 const OPEN: [Edge; 4] = [Edge::Open; 4];
 const CLOSED: [Edge; 4] = [Edge::Closed; 4];
 
-/// Grounds of all sorts, by name.
+/// Terrains of all kinds, by name.
 fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
     let size = [side, side];
     let half = side as f64 / 2.0;
@@ -73,7 +73,7 @@ fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
         let r = ((i as f64 - half).powi(2) + (j as f64 - half).powi(2)).sqrt() / half;
         300.0 - 900.0 * (r - 0.5).abs() + 0.05 * hills[(i, j)]
     });
-    // Two hollows whose rims are cut to one height, and a broad sill that is level.
+    // Two depressions whose rims are cut to the same height, with a broad level sill.
     let twins = of(&|i, j| {
         let hollow =
             |at: f64| 80.0 - 60.0 * (1.0 - ((i as f64 - half).hypot(j as f64 - at * 2.0 * half) / half * 2.4)).max(0.0);
@@ -106,7 +106,7 @@ fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
     ]
 }
 
-/// The whole of each level.
+/// Refines the whole of each level.
 fn wholes(frame: &Frame, rules: &Rules, key: Key, first: &LocalWindow, levels: u32) -> Vec<LocalWindow> {
     let mut all = vec![first.clone()];
     for level in 1..=levels {
@@ -116,14 +116,14 @@ fn wholes(frame: &Frame, rules: &Rules, key: Key, first: &LocalWindow, levels: u
     all
 }
 
-/// Heights with lakes' levels where they stand.
+/// Returns the heights, with the water level where there are lakes.
 fn surfaces(window: &LocalWindow) -> Vec<Height> {
     let lakes = window.lakes.as_ref();
     let level = |k: usize| lakes.filter(|lakes| lakes.id.as_slice()[k] != 0).map(|lakes| lakes.level.as_slice()[k]);
     window.ground.as_slice().iter().enumerate().map(|(k, z)| level(k).unwrap_or(*z)).collect()
 }
 
-/// Each lake's level: one number in all its cells, over its bed, and no sea.
+/// Returns each lake's level, and checks that it is the same in all its cells, above its bed, and not in the sea.
 fn lake_levels(what: &str, frame: &Frame, window: &LocalWindow) -> BTreeMap<u32, Height> {
     let mut levels = BTreeMap::new();
     let Some(lakes) = &window.lakes else { return levels };
@@ -149,7 +149,7 @@ fn on_open_rim(frame: &Frame, size: [usize; 2], [i, j]: [usize; 2]) -> bool {
     at.iter().zip(frame.edges).any(|(at, edge)| *at && edge == Edge::Open)
 }
 
-/// I1 and I2 of a whole level, and that all water arrives: said of every cell, with what is wrong.
+/// Checks invariants I1 and I2 for a whole level, and that all water arrives; failures name the cell and the problem.
 fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
     let size = window.size();
     let cols = size[1];
@@ -193,9 +193,9 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
             }
         }
     }
-    // Without any way out the lowest cell of level 0 takes the water: it has one descendant a level.
+    // Without any outlet the lowest cell of level 0 takes the water; it has one descendant per level.
     assert!(inner <= sinks, "{what}, level {}: {inner} outlets inland", window.level);
-    // Each cell's way ends: colours as in a depth-first search.
+    // The flow path of each cell ends: colours as in a depth-first search.
     let mut state = vec![0u8; z.len()];
     for start in 0..z.len() {
         let (mut k, mut path) = (start, vec![]);
@@ -216,8 +216,8 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
     window.check(frame).unwrap();
 }
 
-/// Cells of land from which heights alone show no way that never rises, to sea or open rim (or to `sinks` given cells): priority-flood
-/// of the test's own.
+/// Counts the land cells from which the heights alone have no non-rising path to the sea or an open edge (or to
+/// `sinks` given cells), by a priority-flood of the test's own.
 fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
     let size = window.size();
     let cols = size[1];
@@ -268,7 +268,7 @@ fn all_water_arrives_on_any_ground() {
     }
 }
 
-/// Beds that dip, on rock that has risen unevenly.
+/// Dipping beds on rock that has been uplifted unevenly.
 fn beds(seed: u64) -> StandingBeds {
     let key = Key::new(seed, "beds");
     let settings = BedSettings { contrast: 1.5, thickness: 11.0, dip: 0.1, direction: 70.0 };
@@ -276,7 +276,7 @@ fn beds(seed: u64) -> StandingBeds {
     StandingBeds::new(Beds::new(&settings, key), risen, 30.0)
 }
 
-/// Wants what it likes: of ground as far away as it may look, and by lot.
+/// A rule whose targets are arbitrary: they depend on the terrain as far away as the rule may look, and on a hash.
 #[derive(Debug)]
 struct Wild(u32);
 
@@ -304,7 +304,7 @@ impl Join for Wild {
     }
 }
 
-/// Sweeps too often.
+/// A rule with too many sweeps.
 #[derive(Debug)]
 struct Long;
 
@@ -326,7 +326,7 @@ fn wild(reaches: &[u32]) -> Joins {
     reaches.iter().fold(Joins::default(), |joins, reach| joins.with(Arc::new(Wild(*reach))))
 }
 
-/// The usual rules for seed 0, others for others: some that nobody would choose.
+/// Returns the default rules for seed 0, and others for other seeds, some of them extreme.
 fn rules_of(seed: u64) -> Rules {
     let key = Key::new(seed, "rules");
     let among = |n: u64, low: f64, high: f64| (low + (high - low) * key.and(n).unit()) as f32;
@@ -379,7 +379,7 @@ fn a_tile_is_the_part_of_the_whole() {
                     }
                 }
             }
-            // Hashed order; the corners of the finest level always, of the others as many as there is time for.
+            // In hashed order; always the corners of the finest level, and as many of the others as time allows.
             let lot = |(level, rect): &(u32, CellRect<i64>)| {
                 let world = frame.world(*level);
                 let corner = (0..2).all(|axis| rect.start[axis] == 0 || rect.end[axis] == world.end[axis]);
@@ -400,7 +400,8 @@ fn a_tile_is_the_part_of_the_whole() {
 
 #[test]
 fn margins_of_few_sweeps_are_wide_enough() {
-    // With few sweeps margins are narrow, and what is a cell too near shows: many small tiles, rules under which much moves.
+    // With few sweeps margins are narrow, so that a cell too few becomes visible: many small tiles, and rules under
+    // which much moves.
     let mut flooded = 0;
     for seed in 0..long::or(6, 40) {
         let key = Key::new(seed, "narrow");
@@ -440,7 +441,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
     assert!(flooded > 0, "no floods");
 }
 
-/// How many cells differ, and where the first is.
+/// Describes how many cells differ, and where the first one is.
 fn difference(a: &LocalWindow, b: &LocalWindow) -> String {
     let cells = a.ground.as_slice().iter().zip(b.ground.as_slice()).enumerate();
     let other: Vec<usize> = cells.filter(|(_, (a, b))| a != b).map(|(k, _)| k).collect();
@@ -501,7 +502,7 @@ fn what_cannot_be_is_refused() {
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
     let part = first.part(CellRect::new([2, 2], [4, 4])).unwrap();
     assert!(refine_tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
-    // The finest level of all is made like any other.
+    // The finest possible level is made like any other.
     let deep = refine_tile(&frame, &rules, key, &first, level, CellRect::new([100_000, 90_000], [40, 40])).unwrap();
     deep.check(&frame).unwrap();
     let mut holes = terrain.clone();
@@ -537,7 +538,8 @@ fn the_ledger_of_a_core_closes_to_the_unit() {
     }
 }
 
-/// D8 of the test's own on heights alone: the steepest lower neighbour; catchments in cells.
+/// Computes D8 receivers from heights alone (the steepest lower neighbour), and catchments in cells; independent of
+/// the library.
 fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let size = window.size();
     let cols = size[1];
@@ -554,7 +556,8 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
             falls.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, to)| to)
         })
         .collect();
-    // Level ground drains over its lower rim, by the fewest cells: a search from that rim, and each cell's number in it.
+    // Level terrain drains over its lower rim by the fewest cells: a search from that rim, with each cell's number in
+    // it.
     let (mut crossed, mut turn) = (next.clone(), vec![0u32; z.len()]);
     let around = |k: usize| {
         D8::ALL.into_iter().filter_map(move |direction| {
@@ -599,7 +602,7 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
             let square = frame.width(fine.level).powi(2);
             let (next, recomputed) = d8(fine);
             let cols = fine.size()[1];
-            // No pit by the heights alone but for level ground, of which there is next to none.
+            // The heights alone give no pit except on level terrain, of which there is hardly any.
             let pits = next
                 .iter()
                 .enumerate()
@@ -607,7 +610,7 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
                 .filter(|(k, _)| fine.lake((k / cols, k % cols)).is_none());
             let pits = pits.count();
             assert!(pits * 20_000 <= fine.ground.len(), "{what}: {pits} cells with no lower neighbour");
-            // Catchments along the carried tree, and what a river of a km² should have.
+            // Catchments along the carried tree, compared with what a river of a km² should have.
             let mut own = vec![1.0f64; fine.ground.len()];
             let mut waiting = vec![0u8; own.len()];
             let down = |k: usize| {
@@ -631,7 +634,7 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
             let share = right as f64 / rivers.len() as f64;
             println!("{what}: {} cells of rivers, {:.4} of them with their catchments", rivers.len(), share);
             assert!(rivers.len() > 100 && share >= 0.99, "{what}: {share}");
-            // The stranger's rivers, from heights alone, within a coarse cell of the coarse ones.
+            // The rivers that are derived from heights alone are within a coarse cell of the coarse rivers.
             let (mut kept, mut all) = (0u32, 0u32);
             let [rows, width] = coarse.size();
             for i in 0..rows {
@@ -685,7 +688,8 @@ fn valley() -> Terrain {
 #[test]
 fn rivers_meander_on_wide_floors_and_keep_their_cells() {
     let (frame, first) = LocalWindow::of(&valley()).unwrap();
-    // The river's way over the lower two thirds of the valley, from cell to cell, smoothed: its length over its chord, and its wavelength.
+    // The river's path over the lower two thirds of the valley from cell to cell, smoothed: its sinuosity (length over
+    // chord) and its wavelength.
     let way = |meanders: f32| {
         let rules = Rules { meanders, ..Rules::default() };
         let fine = wholes(&frame, &rules, Key::new(4, "meanders"), &first, 4).pop().unwrap();
@@ -709,14 +713,14 @@ fn rivers_meander_on_wide_floors_and_keep_their_cells() {
         (length / chord, 2.0 * chord / crossings as f64 * frame.width(fine.level))
     };
     let ([straight, _], [winding, wavelength]) = (<[f64; 2]>::from(way(0.0)), <[f64; 2]>::from(way(12.0)));
-    // 16 km² on the average: 10.4 m wide (Leopold & Maddock 1953).
+    // 16 km² on average: 10.4 m wide (Leopold & Maddock 1953).
     let widths = wavelength / (3.0 * 16f64.powf(0.45));
     println!("sinuosity {winding:.3}, without meanders {straight:.3}; wavelength {widths:.1} widths");
     assert!(winding > 1.05 && winding > straight + 0.04, "{winding} {straight}");
     assert!((8.0..24.0).contains(&widths), "{widths}");
 }
 
-/// A gorge that comes out of the western side of a valley which runs south.
+/// A gorge that leaves the western side of a valley that runs south.
 fn side_valley() -> Terrain {
     let mut metres = Field::new([48, 64], 0.0);
     for i in 0..48 {
@@ -740,14 +744,14 @@ fn a_stream_lays_a_fan_where_it_comes_out_onto_a_floor() {
         check_laws("a fan", &frame, &fine, 0);
         assert_eq!(trapped(&frame, &fine), 0);
         assert_eq!(ledger.taken[Operator::Fans as usize], 0);
-        // The same, of the gorge's mouth alone.
+        // The same for the mouth of the gorge alone.
         let mouth = CellRect::new([50, 48], [24, 24]);
         let (_, near) = refine_with_ledger(&frame, &rules, Key::new(4, "fan"), &first, mouth).unwrap();
         [ledger, near].map(|ledger| ledger.given[Operator::Fans as usize])
     };
     let [all, near] = laid(0.035);
     println!("{all} units on fans, {near} about the mouth");
-    // Some cells, by a metre and more.
+    // On several cells, by a metre and more.
     assert!(near > 4 * 65_536 && 2 * near > all, "{near} of {all}");
     assert_eq!(laid(0.0), [0, 0], "without a floor there is no fan");
 }
@@ -768,7 +772,7 @@ fn wide_floor() -> Terrain {
 fn floods_raise_floors_and_less_far_from_the_river() {
     let (frame, first) = LocalWindow::of(&wide_floor()).unwrap();
     let key = Key::new(4, "flood");
-    // What floods gave to rows of level 1 that lie so many cells from the river, in metres a cell.
+    // The deposits of floods in rows of level 1 at this distance from the river in cells, in metres per cell.
     let laid = |floor: f32, far: i64| {
         let rules = Rules { floor, ..Rules::default() };
         let rows = [32 - far, 33 + far].map(|row| CellRect::new([row, 0], [1, 192]));
@@ -784,7 +788,7 @@ fn floods_raise_floors_and_less_far_from_the_river() {
     assert_eq!(trapped(&frame, &fine), 0);
     let near = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|far| laid(0.05, far));
     println!("{near:.3?} m");
-    // Banks of a river of 10 to 30 km² are 0.6 to 0.8 m high.
+    // The banks of a river of 10 to 30 km² are 0.6 to 0.8 m high.
     assert!(near[1] > 0.05 && near[1] < 1.6, "{near:?}");
     assert!(near[1..].windows(2).all(|pair| pair[1] <= pair[0]), "{near:?}");
     assert_eq!([laid(0.0, 1), laid(0.05, 9)], [0.0, 0.0], "no floor, or beyond it");
@@ -796,7 +800,7 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
     let (frame, first) = LocalWindow::of(&island).unwrap();
     let mut local = Local::new(frame.cell);
     Coast::default().local(&mut local).unwrap();
-    // A quarter of a cell of 30 m is cut on cells of 1.9 m, and on no others.
+    // A quarter of a 30 m cell is cut on cells of 1.9 m, and on no others.
     let (with, without) = (local.rules, Rules::default());
     let key = Key::new(3, "foot");
     let wholes = wholes(&frame, &without, key, &first, 3);
@@ -809,7 +813,7 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
     assert_eq!(ledger.given[Operator::Joined as usize], 0, "waves give nothing");
     let (_, before) = refine_with_ledger(&frame, &with, key, &wholes[2], frame.world(3)).unwrap();
     assert_eq!(before.taken[Operator::Joined as usize], 0, "on cells of 3.75 m it would not show");
-    // Mean heights of land by its distance to the sea in cells, found the long way round.
+    // Mean heights of land by its distance to the sea in cells, found by brute force.
     let heights = |window: &LocalWindow| {
         let mut sums = [[0.0f64; 2]; 8];
         for i in 8..world.end[0] - 8 {
@@ -831,7 +835,7 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
     let [foot, ramp] = [&cut, &plain].map(heights);
     println!("{foot:.2?} with feet, {ramp:.2?} without");
     assert!((1..4).all(|far| foot[far] < 0.7 * ramp[far]), "{foot:?} {ramp:?}");
-    // Steeper behind.
+    // The terrain is steeper behind the foot.
     assert!(foot[6] - foot[3] > ramp[6] - ramp[3], "{foot:?} {ramp:?}");
     for k in 0..36 {
         let rect = CellRect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
@@ -850,7 +854,7 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
         let (frame, first) = LocalWindow::of(&terrain).unwrap();
         let mut local = Local::new(frame.cell);
         Droplets::default().local(&mut local).unwrap();
-        // With narrow margins of the other operators, so that a reach that is too short shows.
+        // With narrow margins for the other operators, so that a reach that is too short becomes visible.
         let few = Rules { river: 2, water_sweeps: 1, rise_sweeps: 0, cut_sweeps: 0, limit_sweeps: 0, ..local.rules };
         let (with, key) = (few, Key::new(3, "showers"));
         let world = frame.world(1);
@@ -859,7 +863,7 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
         assert_eq!(trapped(&frame, &whole), 0, "{name}");
         let moved = [ledger.given, ledger.taken].map(|side| side[Operator::Joined as usize] as f64 / 65_536.0 / 6400.0);
         println!("{name}: {:.3} m laid, {:.3} m dug", moved[0], moved[1]);
-        // Less than two cells, which the steepest of these grounds falls from one to the next.
+        // Less than the fall over two cells of the steepest of these terrains.
         assert!(moved[1] > 0.01 && moved[0] > 0.0 && moved[1] < 30.0, "{name}: {moved:?} m");
         for k in 0..36 {
             let rect = CellRect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grown(0, world);
@@ -869,7 +873,7 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
             assert!(alone == part, "{name}: {rect:?}: {}", difference(&alone, &part));
         }
     }
-    // Strides as wide as the global level's cells have done their work there.
+    // Strides as wide as the cells of the global level have done their work there.
     let mut local = Local::new(30.0);
     assert!(
         Droplets { stride: 30.0, ..Droplets::default() }.local(&mut local).is_none() && local.rules.joins.is_empty()
@@ -877,7 +881,7 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
     assert!(Droplets { stride: 10.0, ..Droplets::default() }.local(&mut local).is_some());
 }
 
-/// How rough ground is: the mean over its cells of how far each is from the mean of the four beside it, in metres.
+/// The roughness of a terrain: the mean distance of its cells from the mean of their four neighbours, in metres.
 fn roughness(ground: &Field<Height>) -> f64 {
     let [rows, cols] = ground.size();
     let z = |i: usize, j: usize| ground[(i, j)].metres();
@@ -888,7 +892,7 @@ fn roughness(ground: &Field<Height>) -> f64 {
 
 #[test]
 fn sand_keeps_its_shape_where_rock_is_cut() {
-    // Long waves of sand, with hollows between them that do not drain.
+    // Long waves of sand, with depressions between them that do not drain.
     let metres = Field::generate([48, 48], |i, j| {
         let (y, x) = (i as f64 * 6.0, j as f64 * 6.0);
         12.0 * ((x + 20.0 * (y / 70.0).sin()) / 24.0).sin() + 0.04 * y
@@ -910,7 +914,7 @@ fn sand_keeps_its_shape_where_rock_is_cut() {
     assert!(sandy < 0.4 * rocky, "{sandy} {rocky}");
     let thick = sand.loose.as_ref().unwrap();
     assert!(rock.loose.is_none() && thick.as_slice().iter().all(|thick| *thick == Height::from_metres(20.0).unwrap()));
-    // Small dunes where the level can show them.
+    // Small dunes on the level that can resolve them.
     let mut local = Local::new(frame.cell);
     Dunes { hop: 10.0, ..Dunes::default() }.local(&mut local).unwrap();
     let laid = |window: &LocalWindow, level: u32| {
@@ -960,7 +964,7 @@ fn hard_beds_stand_steeper_than_soft_ones() {
     let risen =
         Risen { metres: 0.0, variation: 0.0, wavelength: 1000.0, strike: Strike::NONE, key: Key::new(1, "risen") };
     let strata = Arc::new(StandingBeds::new(Beds::new(&settings, Key::new(6, "beds")), risen, 30.0));
-    // Mean slopes of hard and of soft ground, where it is steep at all.
+    // Mean slopes of hard and of soft rock, where the terrain is steep.
     let slopes = |rules: &Rules| {
         let window = wholes(&frame, rules, Key::new(6, "cliffs"), &first, 3).pop().unwrap();
         let (size, width) = (window.size(), frame.width(3));
@@ -987,7 +991,7 @@ fn hard_beds_stand_steeper_than_soft_ones() {
     assert!(hard < 2.5 * one, "cliffs grow from level to level: {hard}, and {one} without beds");
 }
 
-/// What a local build must have like the global one.
+/// The measures in which a local build must resemble the global one.
 const LIKE: [&str; 9] = [
     "slope_p05",
     "slope_median",
@@ -1000,15 +1004,16 @@ const LIKE: [&str; 9] = [
     ALIGNMENT,
 ];
 
-/// Channels along the grid's eight directions: no more of them than in real models (0.124, waterholes), or than in the global build.
+/// The fraction of channels along the grid's eight directions: it must not exceed that of real elevation models
+/// (0.124, waterholes), or that of the global build.
 const ALIGNMENT: &str = "channel_alignment";
 const REAL_ALIGNMENT: f64 = 0.125;
 
-/// How far a measure may be off, over the global build's.
+/// The allowed relative deviation of a measure from the global build's.
 const OFF: f64 = 0.15;
 
-/// What is missed, and the bound that holds all the same: how far it is off over the global build's, or how large the alignment is. Causes
-/// stand in docs/endless.md.
+/// The measures that miss this, each with the bound that holds nevertheless: the relative deviation from the global
+/// build, or the alignment. The causes are explained in docs/endless.md.
 const UNLIKE: [(&str, u64, &str, f64); 13] = [
     ("hills", 1, "slope_p05", 0.35),
     ("hills", 3, "slope_range", 0.17),
@@ -1025,9 +1030,9 @@ const UNLIKE: [(&str, u64, &str, f64); 13] = [
     ("uplift", 3, "concavity", 0.27),
 ];
 
-/// Whether a local value is like the global one, and how far off it is.
+/// Returns true if a local value resembles the global one, and the deviation.
 fn is_like(measured: &str, global: Option<f64>, local: Option<f64>) -> (bool, f64) {
-    // Where the global build has too little of it to be measured there is nothing to be like.
+    // If the global build has too little to measure, there is nothing to compare.
     let (Some(global), Some(local)) = (global, local) else { return (global.is_none(), f64::INFINITY) };
     if measured == ALIGNMENT {
         return (local <= global.max(REAL_ALIGNMENT), local);
@@ -1038,7 +1043,7 @@ fn is_like(measured: &str, global: Option<f64>, local: Option<f64>) -> (bool, f6
     (off <= OFF || beyond(local) < beyond(global), off)
 }
 
-/// The list is kept honest both ways: what is alike may not stand in it.
+/// The list must be accurate in both directions: measures that agree may not be in it.
 #[test]
 fn a_local_build_is_like_the_global_one() {
     let (names, seeds) =
@@ -1068,8 +1073,8 @@ fn a_local_build_is_like_the_global_one() {
     assert!(problems.is_empty(), "\n{problems}");
 }
 
-/// Bends carry streams along: where they cut through what lay beside them no lakes stand, the same land drains to the same outlets, and at the
-/// edges nothing is moved but by what streams cut.
+/// Warping carries streams along: where it cuts through the terrain next to them there are no lakes, the same land
+/// drains to the same outlets, and at the edges nothing moves except what streams incise.
 #[test]
 fn a_bent_level_0_keeps_its_streams() {
     for (name, seed) in [("hills", 1), ("alpine", 1), ("canyon", 2)] {
@@ -1081,7 +1086,7 @@ fn a_bent_level_0_keeps_its_streams() {
             cells.unwrap_or(0)
         };
         assert!(lakes(&bent) <= lakes(&straight) + 10, "{name}: {} cells of lakes, {}", lakes(&bent), lakes(&straight));
-        // Where the largest catchments leave, and how large they are.
+        // The outlets of the largest catchments, and their areas.
         let largest = |window: &LocalWindow| {
             let mut all: Vec<(f32, [usize; 2])> = Vec::new();
             for (i, j) in (0..128).flat_map(|i| (0..128).map(move |j| (i, j))) {
@@ -1127,7 +1132,7 @@ fn a_flat_world_stays_flat_and_a_sea_a_sea() {
             assert!(fine.receivers.as_slice().iter().all(|code| *code == OUT));
         }
         if name == "a plain" {
-            // Level 0 is tilted by 256 units a cell to its outlets; no more comes of it.
+            // Level 0 is tilted by 256 units per cell towards its outlets; nothing more results.
             let [low, high] = [Field::as_slice(&fine.ground).iter().min(), fine.ground.as_slice().iter().max()];
             assert!(high.unwrap().0 - low.unwrap().0 < 256 * 16, "{low:?} {high:?}");
         }
@@ -1146,8 +1151,9 @@ fn another_key_is_another_land_of_the_same_rivers() {
     assert_eq!(sum(&a), sum(&b), "the largest river is the same");
 }
 
-/// A river of even fall comes down through level beds: where it leaves a hard one for a soft one it falls more than where it comes onto a hard
-/// one. Such a step is that of one level: finer ones wear it away again, and no bed stands steeper along its whole way.
+/// A river with an even fall descends through level beds: its fall is steeper where it leaves a hard bed for a soft
+/// one than where it enters a hard one. Such a step exists on one level; finer levels wear it down again, and no bed
+/// is steeper along its whole length.
 #[test]
 fn a_river_has_a_step_where_it_leaves_a_hard_bed() {
     let mut metres = Field::new([25, 96], 0.0);

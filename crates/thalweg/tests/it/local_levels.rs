@@ -1,4 +1,4 @@
-//! Local levels in builds: `beyond = "local"` in a recipe.
+//! Tests of local levels in builds: `beyond = "local"` in a recipe.
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
@@ -42,7 +42,7 @@ fn solid(terrain: &Terrain) -> i128 {
     terrain.solid()
 }
 
-/// The build by rows of tiles is what the world's tiles are, and each step's ledger is what it did.
+/// The build by rows of tiles gives the same as the world's tiles, and each step's mass balance is correct.
 #[test]
 fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
     let recipe = recipe(256, "local_from = 64");
@@ -75,7 +75,7 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
         if let Some(lakes) = &expected.lakes {
             assert!(terrain.layers["lake"].cells == Cells::Count(lakes.id.clone()));
         }
-        // What reads the ground has read the last one.
+        // Stages that read the terrain have read the last level.
         assert_eq!(terrain.layers["accumulation"].cells.size(), [128, 256]);
         let report = run.report();
         let labels: Vec<&str> =
@@ -85,7 +85,7 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
     }
 }
 
-/// A smaller build is the first part of a larger one, with local levels, too; and the global level is what it was.
+/// With local levels too, a smaller build is the first part of a larger one; and the global level is unchanged.
 #[test]
 fn a_smaller_build_is_the_first_part() {
     let whole = recipe(256, "local_from = 64");
@@ -96,14 +96,14 @@ fn a_smaller_build_is_the_first_part() {
     let plain = text(64, "").replace("beyond = \"local\"\n", "");
     assert_eq!(global.ground, build(&Recipe::parse(&plain).unwrap()).ground);
     assert!(!global.layers.contains_key("rec"));
-    // The same level, named by the width of its cells, or chosen.
+    // The same level, given by the width of its cells, or chosen automatically.
     assert_eq!(build(&recipe(128, "local_from = \"100 m\"")).ground, first.ground);
     let chosen = recipe(1024, "");
     assert_eq!((chosen.local_levels().unwrap(), chosen.global().unwrap().cells), (1, 512));
     assert_eq!(recipe(512, "").local_levels().unwrap(), 0);
 }
 
-/// Stopped between two rows of a level, saved, and taken up again.
+/// A build that is stopped between two rows of a level, saved, and resumed.
 #[test]
 fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     let mut recipe = recipe(1152, "local_from = 72");
@@ -127,7 +127,7 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     assert_eq!(again.terrain().fingerprints(), run.terrain().fingerprints());
     let budgets = |run: &Run| run.reports().iter().map(|report| report.budget).collect::<Vec<_>>();
     assert_eq!(budgets(&again), budgets(&run));
-    // A mark agrees with its recipe, and not with one under which local levels are others.
+    // A mark is compatible with its recipe, but not with one whose local levels differ.
     assert!(marks[0].agrees(&recipe));
     let mut other = recipe.clone();
     other.stages[1].model.set("stream_power", "slope_limit", &20.0.into()).unwrap();
@@ -161,7 +161,7 @@ fn keys_are_read_written_and_refused() {
     assert!(of("extent = [1e4, 1e4]\nlocal_from = 64\n").contains("only applies with `beyond = \"local\"`"));
     assert!(of("from = \"a.tif\"\nbeyond = \"local\"\n").contains("the grid is the file's"));
     assert!(of("extent = [1e4, 1e4]\nbeyond = \"far\"\n").contains("\"global\" or \"local\""));
-    // A stage that reaches over the whole and asks for finer levels.
+    // A stage that reaches over the whole map and requests finer levels.
     let finer = text(256, "local_from = 64").replace("levels = \"last\"", "levels = { finest = 30.0 }");
     let error = Recipe::parse(&finer).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string();
     assert!(error.starts_with("outlets.levels = cells of 50 m only applies to cells of 100 m and wider"), "{error}");
@@ -172,7 +172,7 @@ fn keys_are_read_written_and_refused() {
     assert!(Recipe::parse(&reads).and_then(Run::new).is_ok(), "what reads may read any level");
 }
 
-/// What a recipe's stages say of local levels.
+/// The rules for local levels that a recipe's stages give.
 #[test]
 fn rules_come_of_the_stages() {
     let alpine = presets::find_preset("alpine").unwrap();
@@ -184,7 +184,7 @@ fn rules_come_of_the_stages() {
     assert!(gentle.local(30.0).rules.limit < 0.5 * local.rules.limit);
     gentle.stages[1].muted = true;
     assert_eq!(gentle.local(30.0).rules.limit, Rules::default().limit);
-    // Operators of a stage's own join unless it is muted.
+    // A stage's own rules are added unless it is muted.
     let mut drowned = presets::find_preset("archipelago").unwrap();
     let waves = drowned.stage_of("waves").unwrap();
     assert!(!drowned.local(30.0).rules.joins.is_empty());
@@ -195,7 +195,7 @@ fn rules_come_of_the_stages() {
         local.rules.check().unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
         assert!(recipe.local_forms().iter().any(|(_, form)| form.is_some()), "{} has no local form", recipe.name);
     }
-    // Every model's local form holds over the whole range of its parameters.
+    // Every model's local form is valid over the whole range of its parameters.
     for mut model in thalweg_models::models::all_models() {
         let owner = model.about().name;
         for param in model.declared() {
@@ -212,7 +212,8 @@ fn rules_come_of_the_stages() {
     }
 }
 
-/// Land without pits: from every cell the way goes down to the rim, on the written heights alone.
+/// A local build without pits: from every cell the flow path descends to the edge, judged by the written heights
+/// alone.
 #[test]
 fn a_local_build_drains() {
     let mut recipe = presets::find_preset("hills").unwrap();
@@ -221,7 +222,7 @@ fn a_local_build_drains() {
     let terrain = build(&recipe);
     let (rec, area) = layers(&terrain);
     let [rows, cols] = terrain.grid.size;
-    // Of a lake its level counts.
+    // For a lake, the water level counts.
     let pool = terrain.layers.get("pool").map(|layer| &layer.cells);
     let deep = |k: usize| if let Some(Cells::Height(pool)) = pool { pool.as_slice()[k].0 } else { 0 };
     let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
@@ -240,7 +241,8 @@ fn a_local_build_drains() {
     }
 }
 
-/// Where stages name the widths that they run on, the chosen global level has them, and a refusal says which would.
+/// If stages specify the cell widths on which they run, the chosen global level includes them, and a refusal says
+/// which level would.
 #[test]
 fn the_global_level_is_as_fine_as_stages_ask_for() {
     let local = |name: &str, cells: usize, from: LocalFrom| {
@@ -248,7 +250,8 @@ fn the_global_level_is_as_fine_as_stages_ask_for() {
         recipe.set_beyond(Beyond::Local { from }).unwrap();
         recipe
     };
-    // Valleys of ice and what slides down their sides go down to cells of 20 m, the lobes of a delta's plain to 60 m.
+    // Glacial valleys and what slides down their sides run down to cells of 20 m, the lobes of a delta's plain down to
+    // 60 m.
     for (name, cells, global) in [
         ("glacial", 1024, 1024),
         ("glacial", 4096, 1024),
@@ -271,7 +274,7 @@ fn the_global_level_is_as_fine_as_stages_ask_for() {
             let recipe = local(name, cells, from);
             Run::check(&recipe).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(recipe.local_levels().unwrap() > 0, "{name}");
-            // No coarser one would do.
+            // No coarser level would suffice.
             let coarser = local(name, cells, LocalFrom::Width(2.0 * width));
             assert!(Run::check(&coarser).is_err(), "{name}");
         }
@@ -280,7 +283,8 @@ fn the_global_level_is_as_fine_as_stages_ask_for() {
 
 const METRE: i32 = thalweg_core::terrain::height::UNITS as i32;
 
-/// From every cell of a build its own receivers lead down to the sea, the rim or an outlet, over lakes at their level.
+/// Checks that from every cell of a build its own receivers lead down to the sea, the edge or an outlet, across lakes
+/// at their level.
 fn assert_drains(name: &str, terrain: &Terrain) {
     let (rec, area) = layers(terrain);
     let [rows, cols] = terrain.grid.size;
@@ -289,7 +293,7 @@ fn assert_drains(name: &str, terrain: &Terrain) {
     let deep = |k: usize| if let Some(Cells::Height(pool)) = pool { pool.as_slice()[k].0 } else { 0 };
     let sea = terrain.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
     let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
-    // A later stage may fill a lake's bed otherwise: over one lake the tree counts alone.
+    // A later stage may fill a lake's bed differently, so inside a single lake only the tree counts.
     let lake = |k: usize| match terrain.layers.get("lake").map(|layer| &layer.cells) {
         Some(Cells::Count(ids)) => ids.as_slice()[k],
         _ => 0,
@@ -303,7 +307,8 @@ fn assert_drains(name: &str, terrain: &Terrain) {
                 let Cell { row: r, col: c } = direction.neighbour_of(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
                 let in_one = lake(k) != 0 && lake(k) == lake(to);
-                // A river that runs on beside its lake lies under the lake's level, and a fill lets the water out there.
+                // A river that continues next to its lake is below the lake's level, and a fill lets the water out
+                // there.
                 let leaves = lake(k) != 0 && lake(to) == 0 && z[to] - z[k] < METRE;
                 assert!(
                     z[to] <= z[k] || z[to] <= sea || in_one || leaves,
@@ -323,7 +328,7 @@ fn assert_drains(name: &str, terrain: &Terrain) {
     assert!(range[1] - range[0] > 65_536, "{name}: no relief");
 }
 
-/// Each preset, on two local levels; what of its stages goes on there stands in the report.
+/// Each preset, on two local levels; the report lists the local form of each stage.
 #[test]
 fn every_preset_has_local_levels_that_drain_or_says_why_not() {
     use thalweg_sim::recipe::When;
@@ -336,7 +341,8 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             continue;
         };
         let (least, cells) = long::or((64, 256), (128, 512));
-        // Where stages name widths, the map is a part of the preset's: on fewer cells none of its levels would be as fine.
+        // If stages specify widths, the map is a part of the preset's, because on fewer cells none of its levels would
+        // be fine enough.
         let widths = |when: When| if let When::Widths([finest, _]) = when { finest } else { 0.0 };
         let finest = recipe.stages.iter().filter(|stage| !stage.muted).map(|stage| widths(stage.when));
         if finest.clone().any(|finest| finest > 0.1) {
@@ -353,7 +359,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             assert!(error.contains("looped are not supported by local levels"), "{name}: {error}");
             continue;
         }
-        // A stage of whole reach that begins on a local level is refused, with what would do.
+        // A stage of whole reach that begins on a local level is refused, with a setting that would work.
         let side = recipe.extent().map_or(0.0, |extent| extent.longer());
         let local = side / cells as f64..side / least as f64;
         if recipe.stages.iter().any(|stage| matches!(stage.when, When::Widths([_, widest]) if local.contains(&widest)))
@@ -366,7 +372,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         while run.step().unwrap_or_else(|error| panic!("{name}: {error}")).is_some() {}
         assert_eq!(recipe.local_levels().unwrap(), 2, "{name}");
         assert_drains(name, run.terrain());
-        // Sand goes on, and where no water comes no lake stands.
+        // Sand is continued, and where there is no runoff there are no lakes.
         let is_dry = recipe.local(30.0).runoff == 0.0;
         assert!(!is_dry || !run.terrain().layers.contains_key("lake") && run.terrain().loose.is_some(), "{name}");
         let report = run.report();

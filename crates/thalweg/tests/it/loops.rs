@@ -1,5 +1,6 @@
-//! Looped edges: recipes that have them, fields that meet themselves, and the textbook's land against its theory. That there is no seam
-//! is the law `loops` of laws.rs, for every model that says so; that flow over them is what it is said to be, flow/main.rs.
+//! Tests of looped edges: recipes that have them, fields that are periodic, and the textbook's terrain compared with
+//! theory. The law `loops` of laws.rs tests that there is no seam, for every model that supports looped edges;
+//! flow.rs tests the flow over them.
 
 use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg_core::base::rng::Key;
@@ -16,7 +17,7 @@ use thalweg_sim::recipe::{Coarsest, Recipe};
 use thalweg_sim::run::{Run, tiles};
 use thalweg_sim::world::World;
 
-/// Edges of which rows, and columns, are looped, and the others open.
+/// Edges of which the rows and columns marked in `looped` are looped, and the others open.
 fn edges(looped: [bool; 2]) -> [Edge; 4] {
     [0, 1, 0, 1].map(|axis| if looped[axis] { Edge::Looped } else { Edge::Open })
 }
@@ -64,7 +65,7 @@ fn the_law_holds_whatever_the_rivers_are_like() {
         StreamPower { area: Area::D8, slope_exponent: 2.0, ..plain.clone() },
         StreamPower { slope_limit: 0.0, diffusion: 0.0, ..plain.clone() },
         StreamPower { strata: 0.8, strata_dip: 0.0, ..plain.clone() },
-        // On blocks of six cells, of three, of two, and on cells.
+        // On blocks of six, three and two cells, and on single cells.
         StreamPower { stride: 180.0, ..plain },
     ];
     for model in models {
@@ -76,7 +77,7 @@ fn the_law_holds_whatever_the_rivers_are_like() {
     law.check(&Hillslope { years: 3e4, ..Hillslope::default() }).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
-/// Steps from cell to cell over one seam, and elsewhere: root of the mean square, in metres.
+/// The steps from cell to cell over the seam, and elsewhere: root mean square, in metres.
 fn steps(metres: &Field<f64>, axis: usize) -> [f64; 2] {
     let size = metres.size();
     let topology = Topology { size, looped: [true; 2] };
@@ -108,11 +109,12 @@ fn what_base_models_lay_meets_itself() {
             let metres = laid(looped);
             for axis in (0..2).filter(|axis| looped[*axis]) {
                 let [seam, within] = steps(&metres, axis);
-                // A hundred cells along the seam, of waves some ten cells long and longer: their mean is known to a third or so.
+                // A hundred cells along the seam, with waves of about ten cells and longer: their mean is known to
+                // about a third.
                 assert!(seam < 1.7 * within, "{name}, looped {looped:?}: {seam} m over the seam, {within} m elsewhere");
             }
         }
-        // As it was, there is a seam, or the model always met itself.
+        // Without looped edges there is a seam, or the model is always periodic.
         let [seam, within] = steps(&laid([false; 2]), 1);
         assert!(seam > 2.5 * within || name.starts_with("fourier"), "{name}: {seam} m, {within} m");
     }
@@ -134,13 +136,13 @@ fn recipes_say_which_sides_are_looped() {
         assert!(error.contains(&format!("edges.{side}")) && error.contains(SIDES[(number + 2) % 4]), "{error}");
     }
     let x = "{ east = \"looped\", west = \"looped\" }";
-    // A model that cannot is refused by name, with those that can.
+    // A model that does not support them is refused by name, with a list of those that do.
     let error = refused(&recipe(x, "[[stage]]\nmodel = \"glacier\"\n"));
     for word in ["glacier", "east and west", "stream_power", "thermal", "gradient_noise"] {
         assert!(error.contains(word), "{word}: {error}");
     }
     assert!(!error.contains("droplets"), "{error}");
-    // What of stream power cannot be, and what has to be.
+    // Stream power: what is not supported, and what is required.
     let rivers = |rest: &str| format!("[[stage]]\nmodel = \"stream_power\"\n{rest}");
     assert!(refused(&recipe(x, &rivers(""))).contains("stream_power.planation"));
     assert!(refused(&recipe(x, &rivers("planation = 0.0\nstrata = 1.0\n"))).contains("stream_power.strata_dip"));
@@ -150,9 +152,9 @@ fn recipes_say_which_sides_are_looped() {
     assert!(error.contains("edges") && error.contains("sea_level"), "{error}");
     let with_sea = recipe("\"looped\"", "sea_level = 0.0\n") + &rivers("planation = 0.0\n");
     Run::new(Recipe::parse(&with_sea).unwrap()).unwrap();
-    // A muted stage is not asked.
+    // A muted stage is not checked.
     Run::new(Recipe::parse(&recipe(x, "[[stage]]\nmodel = \"glacier\"\nmuted = true\n")).unwrap()).unwrap();
-    // What has a beyond.
+    // Features that need terrain beyond the edges.
     assert!(refused(&recipe(x, "beyond = \"local\"\n")).contains("looped"));
     assert!(refused(&recipe(x, "sea_level = 0.0\ncontinents = { spacing = 2e4 }\n")).contains("looped"));
     assert!(refused("extent = [400.0, 3000.0]\ncells = 15\nedges = \"looped\"\n").contains("columns"));
@@ -181,7 +183,7 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     for threads in [2, 7] {
         assert_eq!(recipe(threads).fingerprints(), one.fingerprints(), "{threads} threads");
     }
-    // East and west meet as cells beside one another do.
+    // The heights at the eastern and western edge match like those of neighbouring cells.
     let [seam, within] = steps(&one.ground.map(|height| height.metres()), 1);
     assert!((0.4..2.5).contains(&(seam / within)), "{seam} m over the seam, {within} m elsewhere");
 
@@ -202,7 +204,7 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     assert_eq!(run.terrain().grid.edges, edges([false, true]));
 }
 
-/// Slope, area and χ (of A₀ = 1 m²) of each cell that does not lie at base level, with its height.
+/// Returns slope, area and χ (for A₀ = 1 m²) of each cell that is not at base level, with its height.
 fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
     let land = Land::of(terrain);
     let drainage = FlowGraph::new(&land);
@@ -219,7 +221,7 @@ fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
         if row == 0 || row + 1 == terrain.grid.rows() {
             continue;
         }
-        // The steps of the scheme: over each the area is that of its upper cell.
+        // The steps of the numerical scheme: for each the area is that of its upper cell.
         chi[k] = chi[below] + length * area[k].powf(-theta);
         let fall = terrain.ground[k].metres() - terrain.ground[below].metres();
         let base = terrain.ground[way_out(&drainage, k, terrain.grid.cols(), terrain.grid.rows())].metres();
@@ -228,7 +230,7 @@ fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
     found
 }
 
-/// Where the water of a cell comes to base level.
+/// Returns the cell where the water of a cell reaches base level.
 fn way_out(drainage: &FlowGraph, mut k: usize, cols: usize, rows: usize) -> usize {
     while let Some(next) = drainage.next(k) {
         k = next;
@@ -239,7 +241,7 @@ fn way_out(drainage: &FlowGraph, mut k: usize, cols: usize, rows: usize) -> usiz
     k
 }
 
-/// Slope and intercept of a straight line through points, and the share of the variance that it explains.
+/// Returns slope and intercept of a straight line through points, and the fraction of the variance that it explains.
 fn line(points: impl Iterator<Item = [f64; 2]> + Clone) -> [f64; 3] {
     let (mut n, mut sums) = (0.0, [0.0; 2]);
     for [x, y] in points.clone() {
@@ -256,7 +258,7 @@ fn line(points: impl Iterator<Item = [f64; 2]> + Clone) -> [f64; 3] {
 
 #[test]
 fn the_textbook_s_land_is_that_of_theory() {
-    // As it comes (n = 1), and with another law: θ = m/n = 0.3, k = (U/K)^(1/n).
+    // As the preset is (n = 1), and with another law: θ = m/n = 0.3, k = (U/K)^(1/n).
     for [m, n, erodibility] in [[0.5, 1.0, 5e-6], [0.45, 1.5, 5e-6]] {
         let mut recipe = presets::find_preset("textbook").unwrap();
         recipe.cells = 128;
@@ -277,21 +279,21 @@ fn the_textbook_s_land_is_that_of_theory() {
         let cells = balance(terrain, theta);
         assert!(cells.len() > terrain.grid.len() * 9 / 10);
 
-        // Erosion is uplift everywhere: in a step of 200 000 years, in which 100 m rise, no cell's height changes by 1 % of that; and what
-        // has risen is what has left. Cuts are whole units (15 µm).
+        // Erosion equals uplift everywhere: in a step of 200 000 years, with 100 m of uplift, no cell's height changes
+        // by 1 % of that; and the uplifted volume is the exported volume. Cuts are whole units (15 µm).
         let moved = terrain.ground.as_slice().iter().zip(earlier.ground.as_slice());
         let most = moved.map(|(a, b)| (a.metres() - b.metres()).abs()).fold(0.0, f64::max);
         assert!(most < 1.0, "m {m}, n {n}: a cell moved by {most} m");
         let rise = budget.added as f64;
         assert!((budget.exported as f64 / rise - 1.0).abs() < 1e-3, "{budget:?}");
 
-        // Each cell's slope is k·A^−θ, to what is left of the way to balance.
+        // Each cell's slope is k·A^−θ, to within the remaining distance from equilibrium.
         let off = cells.iter().map(|[s, a, ..]| (s / (steepness * a.powf(-theta)) - 1.0).abs()).fold(0.0, f64::max);
         assert!(off < 1e-2, "m {m}, n {n}: a slope is off by {off}");
         let [concavity, log_steepness, r2] = line(cells.iter().map(|[s, a, ..]| [a.ln(), s.ln()]));
         assert!((concavity + theta).abs() < 2e-3 && r2 > 0.9999, "{concavity} for −{theta}, R² {r2}");
         assert!((log_steepness.exp() / steepness - 1.0).abs() < 1e-2, "{}, not {steepness}", log_steepness.exp());
-        // And heights over base level rise along χ by k.
+        // Heights above base level increase along χ with slope k.
         let [slope, level, r2] = line(cells.iter().map(|[_, _, chi, z]| [*chi, *z]));
         assert!((slope / steepness - 1.0).abs() < 5e-3 && r2 > 0.9999, "{slope} for {steepness}, R² {r2}");
         let highest = cells.iter().map(|[.., z]| *z).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! The margin: what is built round the map and cut away, so that rivers enter and leave.
+//! Tests of the margin, which is built around the map and cropped, so that rivers enter and leave the map.
 
 use crate::support::{finish_run, run_recipe};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn refusal(head: &str, stages: &str) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Metres are those of the map: noise in it does not know of the margin.
+    /// Coordinates in metres are relative to the map: noise in it does not depend on the margin.
     #[test]
     fn the_map_has_its_size_and_its_place(
         cells in 1usize..60, tall in 0.3f64..2.0, margin in 0.0f64..0.6, levels in 0u32..3, closed in any::<bool>(),
@@ -48,7 +48,8 @@ proptest! {
         prop_assert_eq!((terrain.grid.origin, terrain.grid.first, terrain.grid.world), (corner, corner, plain.grid.size));
         prop_assert!(margin == 0.0 || terrain.grid.edges == [Edge::Open; 4]);
         terrain.grid.check().unwrap();
-        // Finer levels are filled in from what lies round, of which the map alone has none at its sides.
+        // Finer levels are interpolated from the surrounding cells, which are missing at the sides of a map without a
+        // margin.
         if levels == 0 {
             prop_assert_eq!(terrain.ground, plain.ground);
         }
@@ -127,7 +128,8 @@ fn local_levels_are_of_the_map_alone() {
     assert!((mean(run.terrain()) - mean(global.terrain())).abs() < 20.0);
 }
 
-/// A map without a margin stands on base level all round, and faces outward. One with a margin is a part of a land.
+/// A map without a margin has base level on all sides, and its rim slopes outward. A map with a margin is a section of
+/// a larger terrain.
 #[test]
 fn land_does_not_rise_from_its_frame() {
     let measured = |margin: f64, seed: u32| {
@@ -164,6 +166,6 @@ fn a_margin_that_cannot_be_is_refused() {
     let plates =
         refusal("extent = [2e6, 2e6]\ncells = 64\nsea_level = 0.0\nmargin = 0.1", "[[stage]]\nmodel = \"plates\"\n");
     assert!(plates.contains("margin = 0.1") && plates.contains("cells to each side)"), "{plates}");
-    // One cell has one cell round it.
+    // One cell gets a margin of one cell.
     assert_eq!(built("extent = [10.0, 10.0]\ncells = 1\nmargin = 0.5", NOISE).grid.size, [1, 1]);
 }

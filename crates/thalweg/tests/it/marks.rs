@@ -1,4 +1,5 @@
-//! Marks: going back in a run, under a recipe that has changed since, and on to the bits of a fresh build.
+//! Tests of marks: going back in a run under a recipe that has changed since, and on to the same bits as a fresh
+//! build.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::run::Run;
 use thalweg_sim::run::mark::Mark;
 
-/// A stage of the tests' recipes: a model, a parameter's value, strokes by step and place.
+/// A stage of the tests' recipes: a model, a parameter's value, and strokes by step and place.
 #[derive(Debug, Clone)]
 struct Part {
     model: &'static str,
@@ -69,7 +70,7 @@ impl Plan {
         Run::new(Recipe::parse(&self.text()).ok()?).ok()
     }
 
-    /// Changes something: what, where, by how much.
+    /// Applies an edit given by its kind, its place and its amount.
     fn edit(&mut self, (what, at, by): (u8, usize, u32)) {
         let at = at % self.parts.len();
         let part = &mut self.parts[at];
@@ -97,7 +98,7 @@ impl Plan {
     }
 }
 
-/// A run to its end, marked at every step, and between with strokes made live.
+/// Runs to the end with a mark at every step and with live strokes after the given steps.
 fn marked(mut run: Run, live: &[u32]) -> (Recipe, Vec<Mark>) {
     let mut marks = vec![run.mark()];
     let mut turn = 0;
@@ -133,10 +134,11 @@ proptest! {
         let mut last = true;
         for mark in &marks {
             let agrees = mark.agrees(&after);
-            // A past that is another stays one.
+            // Once a past differs, it keeps differing.
             prop_assert!(last || !agrees);
             last = agrees;
-            // No stroke was made live: none of its step is made at a mark, but at the end of a stage.
+            // No stroke was made live, so at a mark no stroke of the current step has been applied, except at the end
+            // of a stage.
             prop_assert_eq!(agrees, before.same_until(&after, mark.turn(), mark.step()));
             prop_assert_eq!(after.same_until(&before, mark.turn(), mark.step()), agrees);
             if agrees {
@@ -164,15 +166,15 @@ fn a_mark_knows_what_decides_it() {
     let end = Some((4, 0));
     assert_eq!(agreeing(&|plan| plan.about = 7), end);
     assert_eq!(agreeing(&|plan| plan.seed = 7), None);
-    // A parameter: back to the stage's beginning, which is not begun at the mark before it.
+    // A changed parameter: back to the stage's beginning, which has not begun at the mark before it.
     assert_eq!(agreeing(&|plan| plan.parts[1].value = 26.0), Some((1, 0)));
     assert_eq!(agreeing(&|plan| plan.parts[0].value = 26.0), Some((0, 0)));
-    // A stroke: to the step that it is made at, or was.
+    // A changed stroke: back to the step at which it is or was made.
     assert_eq!(agreeing(&|plan| plan.parts[1].strokes[0].1 = 41.0), Some((1, 2)));
     assert_eq!(agreeing(&|plan| plan.parts[1].strokes.truncate(1)), Some((1, 0)));
     assert_eq!(agreeing(&|plan| plan.parts[3].strokes.push((3, 5.0))), Some((3, 3)));
     assert_eq!(agreeing(&|plan| plan.parts[2].muted = true), Some((2, 0)));
-    // One made after the last step is of the stage's end.
+    // A stroke after the last step belongs to the stage's end.
     assert_eq!(agreeing(&|plan| plan.parts[1].strokes.push((3, 5.0))), Some((1, 2)));
     assert_eq!(agreeing(&|plan| drop(plan.parts.pop())), Some((3, 0)));
 }
@@ -189,7 +191,7 @@ fn strokes_that_were_made_count_and_those_to_come_do_not() {
         let mut run = Run::from_mark(Recipe::parse(&recipe.to_toml()).unwrap(), mark).unwrap();
         finish_run(&mut run);
         assert_eq!(run.terrain().fingerprints(), fresh.terrain().fingerprints());
-        // Undone: the marks that hold the stroke do not agree, those before do.
+        // After an undo, the marks that contain the stroke do not agree; those before it do.
         let undone = plan.run().unwrap();
         if mark.agrees(undone.recipe()) {
             went += 1;
@@ -233,7 +235,7 @@ fn years_pass_where_models_know_time() {
             ends.push(before);
         }
     }
-    // 40 000 years at the widest stride, then a fifth of that at half of it, and again.
+    // 40 000 years at the widest stride, then a fifth of that at half the stride, and so on.
     let grown = 40_000.0 * (1.0 + 0.2 + 0.04);
     let flood = 3000.0 / 31_557_600.0;
     let want =

@@ -1,5 +1,6 @@
-//! The law of mass over random everything: for every model of the list, and any seed, parameters, edges, sea, size and ground,
-//! the ground after is the ground before and what the ledger says, to the unit; and water closes to rounding.
+//! Tests of the conservation of mass over random inputs: for every model, and any seed, parameters, edges, sea, size
+//! and terrain, the terrain afterwards equals the terrain before plus the reported mass balance, to the unit; and
+//! water balances to rounding.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,33 +18,33 @@ use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
 use thalweg_models::models::glacier::ICE;
 
-/// Parameters that a case may set: more than any model has.
+/// The number of parameters that a case may set: more than any model has.
 const PARAMETERS: usize = 64;
 
-/// Steps that a case takes of a long run: the first ones, and the last.
+/// The number of steps that a case takes of a long run: the first ones, and the last.
 const STEPS: u32 = 12;
 
-/// One case; proptest makes it smaller where it fails.
+/// A test case, which proptest shrinks if it fails.
 #[derive(Debug, Clone)]
 struct Case {
     seed: u64,
     size: [usize; 2],
     cell: f64,
     ground: Shape,
-    /// Metres between the lowest and the highest ground.
+    /// The height difference between the lowest and the highest terrain in metres.
     relief: f64,
-    /// Closed sides, a bit each.
+    /// The closed sides, one bit each.
     closed: u8,
-    /// Cells on each side that are a margin round the map, as far as there is room.
+    /// The width of a margin around the map in cells, as far as there is room.
     margin: usize,
-    /// Where the sea stands, as a share of the relief.
+    /// The sea level, as a fraction of the relief.
     sea: Option<f64>,
-    /// Share of cells without data.
+    /// The fraction of cells without data.
     void: f64,
     loose: f64,
-    /// Whether optional layers are given.
+    /// True if optional layers are given.
     layers: bool,
-    /// How a parameter is drawn, and a number from 0 to 1.
+    /// The way in which each parameter is chosen, and a number from 0 to 1.
     draws: Vec<(How, f64)>,
 }
 
@@ -62,9 +63,9 @@ enum Shape {
 #[derive(Debug, Clone, Copy)]
 enum How {
     Default,
-    /// About the default, within a factor of ten.
+    /// Near the default, within a factor of ten.
     Near,
-    /// Anywhere in the range, by its logarithm where it is wide.
+    /// Anywhere in the range, logarithmically if the range is wide.
     Anywhere,
     /// At an end of the range.
     End,
@@ -116,13 +117,13 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A parameter's value.
+/// Returns a parameter's value for a case.
 fn drawn(param: &Param, (how, u): (How, f64)) -> Value {
     let number = |min: f64, max: f64, default: f64| match how {
         How::Default => default,
         How::Near if default == 0.0 => (0.01 * max * u).clamp(min, max),
         How::Near => (default * libm::pow(10.0, 2.0 * u - 1.0)).clamp(min, max),
-        // Wide ranges by orders of magnitude; those with 0 or both signs from the default's order, or 1's, outward.
+        // Wide ranges by orders of magnitude; those that contain 0 start at 1e-4.
         How::Anywhere if min > 0.0 && max > 100.0 * min => (min * libm::pow(max / min, u)).clamp(min, max),
         How::Anywhere if min == 0.0 && max > 100.0 => (1e-4 * libm::pow(max * 1e4, u)).clamp(min, max),
         How::Anywhere => min + (max - min) * u,
@@ -145,7 +146,7 @@ fn drawn(param: &Param, (how, u): (How, f64)) -> Value {
     }
 }
 
-/// The model of that name with a case's parameters; what contradicts the grid is at its default.
+/// Returns the model of that name with a case's parameters; a parameter that contradicts the grid keeps its default.
 fn model(name: &str, case: &Case, grid: &Grid) -> Option<Box<dyn Model>> {
     let mut model = models::find_model(name).expect("it is listed");
     for (param, draw) in model.declared().iter().zip(&case.draws) {
@@ -208,7 +209,7 @@ fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Opti
                 Cells::Float(Field::generate(case.size, |i, j| 500.0 * unit(i, j) as f32))
             }
             CellType::Float => Cells::Float(Field::generate(case.size, |i, j| unit(i, j) as f32)),
-            // Numbers of kinds of soil are under 6.
+            // Soil types have numbers below 6.
             CellType::Count => Cells::Count(Field::generate(case.size, |i, j| (6.0 * unit(i, j)) as u32)),
         };
         terrain.insert(spec, cells).expect("a layer of the declared kind");
@@ -216,7 +217,7 @@ fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Opti
     Some((terrain, model))
 }
 
-/// Water that stands on the terrain and in its tables, in m³.
+/// The water on the terrain and in its tables, in m³.
 fn standing(terrain: &Terrain) -> f64 {
     let layers = [POOL.name, WATER.name, ICE.name].into_iter().filter_map(|name| terrain.layers.get(name));
     let metres = |cells: &Cells| match cells {
@@ -229,24 +230,26 @@ fn standing(terrain: &Terrain) -> f64 {
     metres * terrain.grid.cell_area()
 }
 
-/// Seconds for each model, after which no further case is begun: parameters at their ends may ask for a million grains a step.
+/// The time limit for each model in seconds, after which no further case is started: parameters at their limits may
+/// require a million grains per step.
 fn share() -> f64 {
     long::or(2.0, 60.0)
 }
 
-/// Takes the steps of a case, and checks the ledger of each.
+/// Takes the steps of a case, and checks the mass balance of each.
 fn check(name: &str, case: &Case) -> Result<(), TestCaseError> {
     let Some((mut terrain, model)) = terrain(case, |grid| model(name, case, grid)) else { return Ok(()) };
     let start = terrain.clone();
     let steps = model.steps(&terrain.grid);
     let mut stepper = model.start(&terrain.grid).expect("checked parameters start");
-    // A long run's middle is like its beginning.
+    // The middle of a long run is like its beginning.
     let few = STEPS.min(steps);
     let taken = (0..few).chain(few.max(steps.saturating_sub(1))..steps);
     let mut budget = MassBalance::default();
     for step in taken {
         let (solid, water) = (terrain.solid(), standing(&terrain));
-        // What a model refuses, as a closed land that would drown, it refuses with a message; nothing is then to be summed.
+        // A model may refuse a terrain, for example closed land that would drown, with a message; there is then
+        // nothing to check.
         let Ok(done) = stepper.step(&mut terrain, Tick { key: Key::new(case.seed, "law"), step }) else {
             return Ok(());
         };
@@ -256,9 +259,9 @@ fn check(name: &str, case: &Case) -> Result<(), TestCaseError> {
         let through = [done.rained, done.poured, done.evaporated, done.infiltrated, done.drained];
         let through = through.iter().map(|amount| amount.abs()).sum::<f64>() + water;
         let gap = standing(&terrain) - water - done.water_change();
-        // Depths in 32 bits lose a part in 2²³ each, a step.
+        // Depths in 32 bits lose one part in 2²³ each per step.
         prop_assert!(gap.abs() <= 1e-6 * through + 1e-6, "water: {} m³ of {}: {}", gap, through, said);
-        // A step may take back what an earlier one has booked of water, to rounding.
+        // A step may reverse water that an earlier one has accounted for, to rounding.
         let amounts = [budget.rained, budget.poured, budget.evaporated, budget.infiltrated, budget.drained];
         let least = -1e-9 * amounts.iter().map(|x| x.abs()).sum::<f64>();
         let holds = amounts.iter().all(|x| *x >= least && x.is_finite());

@@ -1,4 +1,4 @@
-//! Measures of terrains whose answers are known, and of such as have none.
+//! Tests of measures on terrains whose answers are known, and on terrains that have none.
 
 use std::f64::consts::PI;
 
@@ -8,7 +8,8 @@ use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{Land, accumulate, d8, downstream, fill};
 use thalweg_render::products::measure::{MeasureSettings, Measures, draw_measures, measure, specs};
 
-/// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
+/// Builds ground from a function of the metres eastward and northward of the south-western cell; heights are in
+/// metres.
 fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     let rows = size[0];
     terrain_on(Grid::new(size, cell).unwrap(), |i, j| z(j as f64 * cell, (rows - 1 - i) as f64 * cell))
@@ -26,7 +27,8 @@ fn near(found: &Measures, name: &str, want: f64, within: f64) {
 
 #[test]
 fn a_plane() {
-    // Rises by 3/8 eastward and 1/2 northward, binary fractions: 32.005° everywhere, facing 180° + atan(3/4).
+    // The plane rises by 3/8 eastward and 1/2 northward, binary fractions: 32.005° everywhere, with the aspect 180° +
+    // atan(3/4).
     let found = measured(&terrain([60, 80], 8.0, |x, y| 0.375 * x + 0.5 * y));
     let slope = 0.625f64.atan().to_degrees();
     ["slope_p05", "slope_median", "slope_p95"].iter().for_each(|name| near(&found, name, slope, 1e-9));
@@ -34,7 +36,7 @@ fn a_plane() {
     near(&found, "aspect_alignment", -100.0, 1e-9);
     near(&found, "hypsometric_integral", 0.5, 1e-9);
     near(&found, "curvature_size", 0.0, 1e-9);
-    near(&found, "form_slope", 100.0, 3.0); // corners see less
+    near(&found, "form_slope", 100.0, 3.0); // cells at corners see fewer neighbours
     near(&found, "drained", 100.0, 0.0);
     let aspects = &found.curve("aspect_histogram").unwrap().points;
     let way = 180.0 + 0.75f64.atan().to_degrees();
@@ -47,21 +49,22 @@ fn a_plane() {
 
 #[test]
 fn a_cone() {
-    // Outside of its foot there is no data. Land above relative height h is (1 − h)² of all; the integral is a third.
+    // There is no data outside the cone's foot. The share of land above relative height h is (1 − h)²; the integral is
+    // a third.
     let (n, r) = (201, 1000.0);
     let away = |i: usize, j: usize| (i as f64 - 100.0).hypot(j as f64 - 100.0) * 10.0;
     let mut cone = terrain([n, n], 10.0, |_, _| 0.0);
     cone.ground = Field::generate([n, n], |i, j| Height::saturating(500.0 - 0.5 * away(i, j)));
     cone.nodata = Some(Field::generate([n, n], |i, j| away(i, j) > r));
     let found = measured(&cone);
-    // A disc of cells is its area but for its rim: 1 % and less.
+    // A disc of cells has the area of the circle except for its rim: a difference of 1 % or less.
     near(&found, "hypsometric_integral", 1.0 / 3.0, 0.003);
     for [share, height] in &found.curve("hypsometric_curve").unwrap().points {
         assert!((share - (1.0 - height).powi(2)).abs() < 0.012, "{share} above {height}");
     }
     near(&found, "slope_median", 0.5f64.atan().to_degrees(), 0.05);
     near(&found, "aspect_strength", 0.0, 1e-9);
-    // 314 cells of radius at most 100: quantised, but even.
+    // 314 cells lie on a radius of at most 100 cells: directions are quantised but evenly distributed.
     near(&found, "aspect_alignment", 0.0, 3.0);
     let land = found.measures.iter().find(|m| m.spec.name == "pits").unwrap();
     assert_eq!(land.value, Some(0.0));
@@ -72,14 +75,14 @@ fn curvature_of_bowls_and_ridges() {
     // A bowl z = r²/100 has the Laplacian 0.04/m = 40/km everywhere.
     let bowl = measured(&terrain([41, 41], 10.0, |x, y| ((x - 200.0).powi(2) + (y - 200.0).powi(2)) / 100.0));
     near(&bowl, "curvature_size", 40.0, 0.02);
-    // V-shaped valleys with round ridges (|cos|) are hollow in few cells and strongly, bulging in many and weakly.
+    // V-shaped valleys with round ridges (|cos|) have few, strongly concave cells and many weakly convex ones.
     let sharp = |sign: f64| measured(&terrain([64, 256], 10.0, move |x, _| sign * 50.0 * (PI * x / 320.0).cos().abs()));
     assert!(sharp(1.0).value("curvature_skewness").unwrap() > 0.3);
     assert!(sharp(-1.0).value("curvature_skewness").unwrap() < -0.3);
 }
 
-/// Ground of which every channel falls as area^−θ: each cell stands above the one it drains to by that slope, and the ways
-/// are found anew until they stay. Only the southern edge is open.
+/// Builds ground on which the slope of every channel is area^−θ: each cell is above its receiver by that slope, and
+/// flow directions are computed again until they no longer change. Only the southern edge is open.
 fn steady(n: usize, cell: f64, theta: f64) -> Terrain {
     let key = Key::new(11, "steady");
     let mut terrain = terrain([n, n], cell, |x, y| 0.02 * y + key.cell([x as i64, y as i64]).unit());
@@ -108,12 +111,12 @@ fn the_concavity_of_a_steady_land_is_found_again() {
     for theta in [0.35, 0.5, 0.65] {
         let land = steady(192, 50.0, theta);
         let found = measure(&land, &settings).unwrap();
-        // Slopes over ten cells blur junctions, where area jumps, towards the gentler channel: a few hundredths.
+        // Slopes over ten cells blur confluences, where area jumps, towards the gentler channel: by a few hundredths.
         near(&found, "concavity", theta, 0.05);
         near(&found, "concavity_chi", theta, 0.03);
         assert!(found.value("concavity_fit").unwrap() > 0.95);
         near(&found, "drained", 100.0, 0.0);
-        // A land without order in its start: what trees joined by chance on a lattice have.
+        // The initial ground has no order, so Hack's exponent is that of random trees on a lattice.
         near(&found, "hack_exponent", 0.55, 0.1);
     }
 }
@@ -172,7 +175,7 @@ fn what_cannot_be_had_is_missing_with_a_reason() {
 
 #[test]
 fn sea_is_no_land() {
-    // A ramp from −100 m to 100 m: the dry half alone is measured.
+    // On a ramp from −100 m to 100 m only the dry half is measured.
     let mut ramp = terrain([40, 201], 10.0, |x, _| 0.1 * x - 100.0);
     ramp.grid.sea_level = Some(Height::ZERO);
     let found = measured(&ramp);
@@ -198,11 +201,11 @@ fn a_real_model_is_as_nature_is() {
         let value = found.value(name).unwrap();
         assert!((from..=to).contains(&value), "{name}: {value}");
     }
-    // The same figures for any number of threads.
+    // Any number of threads gives the same figures.
     let one = with_threads(1, || measured(&real));
     let many = with_threads(7, || measured(&real));
     assert!(one == found && many == found);
-    // Nothing lies between a terrain and itself.
+    // The difference between a terrain and itself is 0.
     assert!(found.differences(&one).iter().all(|d| d.distance.is_none_or(|d| d == 0.0)));
     let words = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measure.md")).unwrap();
     for s in specs() {
@@ -212,7 +215,8 @@ fn a_real_model_is_as_nature_is() {
     }
 }
 
-/// Measures by rows are those of memory, to the bit; what needs the whole map is left out, and says so.
+/// Measures computed by rows equal those computed in memory to the bit; those that need the whole map are left out and
+/// reported as such.
 #[test]
 fn by_rows_as_in_memory() {
     use thalweg_core::base::rng::Key;

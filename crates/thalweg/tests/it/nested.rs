@@ -1,4 +1,5 @@
-//! The tree of depressions: against the hierarchy that is made along directions, against the table of lakes, and on ground worked by hand.
+//! Tests of the tree of depressions: against the hierarchy computed along flow directions, against the table of lakes,
+//! and on ground computed by hand.
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
@@ -15,7 +16,7 @@ fn tree(terrain: &Terrain) -> Vec<NestedDepression> {
     nested_depressions(&land, &filled, &directions).unwrap()
 }
 
-/// A row of heights in metres, open to west and east alone, with cells of 10 m.
+/// Builds a row of cells of 10 m from heights in metres; only its western and eastern ends are open.
 fn row(heights: &[i32]) -> Terrain {
     let mut grid = Grid::new([1, heights.len()], 10.0).unwrap();
     grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Open];
@@ -25,7 +26,8 @@ fn row(heights: &[i32]) -> Terrain {
 
 #[test]
 fn two_hollows_under_one_lake_and_a_lake_below() {
-    // Pits of 2 and 1 m meet at 5 m, and go on as one to 8 m; from there water comes to the hollow of 0 m, which spills at 3 m.
+    // Pits at 2 and 1 m meet at 5 m and continue as one up to 8 m; from there water reaches the depression at 0 m,
+    // which spills at 3 m.
     let rows = tree(&row(&[9, 2, 5, 1, 4, 8, 7, 6, 0, 3, 1]));
     let found: Vec<_> = rows.iter().map(|one| (one.id, one.parent, one.lake, one.into, one.into_lake)).collect();
     assert_eq!(
@@ -47,7 +49,7 @@ fn two_hollows_under_one_lake_and_a_lake_below() {
     assert_eq!((low.spill, low.level, low.cells, low.volume >> 16), (Some(Cell::new(0, 9)), Height(3 << 16), 1, 3));
 }
 
-/// The floor's cells are met row by row, two of them before the one between: no sill lies there.
+/// The floor's cells are visited row by row, two of them before the one between them: there is no sill at that place.
 #[test]
 fn a_flat_floor_is_one_pit() {
     let heights = [[9, 9, 9, 9, 9], [9, 1, 5, 1, 9], [9, 5, 1, 5, 9], [9, 5, 5, 5, 9], [9, 9, 9, 8, 9]];
@@ -80,7 +82,7 @@ fn the_table_has_places_and_units() {
     assert_eq!(lines[4], "9,0,2,85,-5,0.00000,95,-5,3.00000,0,0,1,100.0,300.000,3.00000");
 }
 
-/// Ground without two equal heights.
+/// Builds ground without equal heights.
 fn distinct(seed: u64, size: [usize; 2]) -> Terrain {
     let key = Key::new(seed, "distinct");
     let cells = size[0] * size[1];
@@ -96,8 +98,9 @@ fn distinct(seed: u64, size: [usize; 2]) -> Terrain {
     terrain
 }
 
-/// Where no two cells are as high, nothing but heights decides, and the hierarchy along directions has the same tree. But where three hollows meet
-/// at one sill, or two where water leaves, it first makes one of two of them, which holds nothing of its own.
+/// Without equal heights, the heights alone decide, and the hierarchy along flow directions has the same tree. There
+/// is one exception: where three depressions meet at one sill, or two meet where water leaves, the hierarchy first
+/// merges two of them into one that has no volume of its own.
 #[test]
 fn without_ties_it_is_the_hierarchy() {
     let mut seen = 0;

@@ -1,4 +1,5 @@
-//! Outlets for all land, over random grounds: what drains, what is a lake, and what it costs.
+//! Tests of outlets for all land on random ground: which cells drain, which are lakes, and how much the ground
+//! changes.
 
 use crate::long;
 use thalweg_core::base::rng::Key;
@@ -7,7 +8,7 @@ use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::outlets::{LakeLimits, Outlets, drains, open_outlets};
 use thalweg_flow::{Land, Part, fill};
 
-/// Ground of hills, hollows and roughness; some of it closed, with cells without data, sea, and water that stands in it.
+/// Ground with hills, depressions and roughness; some of it closed, with cells without data, sea, or standing water.
 struct Ground {
     grid: Grid,
     ground: Field<Height>,
@@ -25,7 +26,7 @@ impl Ground {
         grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
         grid.sea_level = (draw(4, 3) == 0).then_some(Height::saturating(-10.0));
         let unit = |what: u64, i: usize, j: usize| key.and(what).cell([i as i64, j as i64]).unit();
-        // From flats of whole metres to 4 km up, where a step of f32 is 16 units.
+        // From flats of whole metres up to 4 km, where a step of f32 is 16 units.
         let (rough, over) = ([0.0, 0.5, 8.0][draw(5, 3) as usize], [0.0, 150.0, 3900.0][draw(6, 3) as usize]);
         let whole = draw(7, 3) == 0;
         let height = |i: usize, j: usize| {
@@ -35,7 +36,7 @@ impl Ground {
         };
         let ground = Field::generate(grid.size, |i, j| Height::saturating(height(i, j)));
         let nodata = (draw(9, 4) == 0).then(|| Field::generate(grid.size, |i, j| unit(10, i, j) < 0.02));
-        // Some hollows half full, some land wet.
+        // Some depressions are half full, some land is wet.
         let pools = (draw(11, 2) == 0).then(|| {
             let filled =
                 fill::fill_depressions(&Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] });
@@ -61,7 +62,7 @@ impl Ground {
         open_outlets(&self.land(), self.pools.as_ref(), &self.least).unwrap()
     }
 
-    /// Whether water can leave the land nowhere: then its lowest cell takes it.
+    /// Returns true if water can leave the land nowhere; its lowest cell then receives all of it.
     fn is_closed(&self) -> bool {
         let void = self.nodata.as_ref().is_some_and(|mask| mask.as_slice().contains(&true));
         let sea = self.ground.as_slice().iter().any(|h| self.grid.sea_level.is_some_and(|sea| *h <= sea));
@@ -93,10 +94,10 @@ fn all_land_drains_as_it_is_and_rounded() {
             assert_eq!(stuck, None, "seed {seed}, {what}: {:?} of {:?}", ground.least, ground.grid);
         };
         all(&after, "as it is");
-        // Of a closed land the lowest cell takes the water; rounded, it may be another.
+        // On closed land the lowest cell receives the water; after rounding it may be another cell.
         if !ground.is_closed() {
             all(&after.map(|h| Height::saturating(f64::from(h.metres_f32()))), "f32");
-            // Sea stays sea.
+            // Sea cells stay sea.
             let sea = ground.grid.sea_level.map_or(f64::MIN, Height::metres);
             let steps = |step: f64| {
                 let round = |h: &Height| (h.metres() / step).ceil() * step;
@@ -105,7 +106,7 @@ fn all_land_drains_as_it_is_and_rounded() {
             all(&steps(0.01), "centimetres");
             all(&steps(1.0), "metres");
         }
-        // Away from edges something is lower, beside dry cells: no flats.
+        // Away from edges and next to dry cells, every cell has a lower neighbour: there are no flats.
         let lowest = after.as_slice().iter().min().copied().filter(|_| ground.is_closed());
         for at in ground.cells().filter(|at| parts[*at] == Part::Inside && !lakes[*at] && Some(after[*at]) != lowest) {
             let surface = |at: (usize, usize)| after[at].0 + pools[at].0;
@@ -145,7 +146,7 @@ fn lakes_are_level_of_their_size_and_held_by_their_shores() {
                             lake.push((r, c));
                         }
                     } else if !kept && ground.nodata.as_ref().is_none_or(|mask| !mask[(r, c)]) && pools[(r, c)].0 == 0 {
-                        // What stood before may stand as it did, higher than its shore.
+                        // Water that was there before may stay as it was, higher than its shore.
                         assert!(after[(r, c)] >= surface[at], "seed {seed}: {:?} is under the lake at {at:?}", (r, c));
                     }
                 }
@@ -172,7 +173,8 @@ fn the_change_is_small_and_made_once() {
     for seed in 0..long::or(300, 20_000) {
         let ground = Ground::random(seed);
         let done = ground.mended();
-        // Without water that stood no more is cut than would fill the hollows, and no more is laid; falls of 0.5 mm a cell come on top.
+        // Without standing water, no more is cut than would fill the depressions, and no more is deposited; falls of
+        // 0.5 mm a cell are added to that.
         if ground.pools.is_none() {
             let filled = fill::fill_depressions(&ground.land());
             let fill = |at: (usize, usize)| filled[at].0 - ground.ground[at].0;

@@ -1,4 +1,5 @@
-//! A model of another crate's: in a recipe with levels, knobs, copies and a checkpoint, under the laws.
+//! Tests of a model defined in another crate: in a recipe with levels, with knobs, copies and a checkpoint, and under
+//! the laws.
 
 use std::path::Path;
 
@@ -193,13 +194,13 @@ fn a_layer_of_its_own_is_treated_as_it_is_declared() {
     let size = run.terrain().grid.size;
     assert_eq!(made.cells, Cells::Height(Field::new(size, Height::from_metres(0.5).expect("in range"))));
 
-    // The balance of solid counts it.
+    // The solid mass balance includes it.
     let mut bare = run.terrain().clone();
     bare.layers.clear();
     let mud = 32_768 * (size[0] * size[1]) as i128;
     assert_eq!(run.terrain().solid() - bare.solid(), mud);
 
-    // A world's folder and a checkpoint give it back, whose reader knows the model.
+    // A world folder and a checkpoint restore it if their reader knows the model.
     let folder = tempfile::tempdir().expect("a folder");
     world_folder::write_world(&run, folder.path()).expect("it is written");
     let (read, _) =
@@ -216,7 +217,7 @@ fn a_layer_of_its_own_is_treated_as_it_is_declared() {
     assert_eq!((legend.ramp, legend.unit.as_str()), (Colours::Ramp(Ramp::sediment()), MUD.unit));
     assert_eq!(Overlay::available(&read).iter().filter(|overlay| overlay.name() == MUD.name).count(), 1);
 
-    // Declared otherwise, it is neither counted nor shown.
+    // With another declaration, it is neither counted nor shown.
     let other = MUD.mass(Mass::None).overlay(LayerOverlay::Dedicated);
     bare.insert(&other, made.cells.clone()).expect("it fits");
     assert_eq!(run.terrain().solid() - bare.solid(), mud);

@@ -1,4 +1,4 @@
-//! Shallow water on a grid of pipes: rest, ledgers, waves, dam breaks, rivers, and what may go wrong.
+//! Tests of shallow water in the pipe model: rest, balances, waves, dam breaks, rivers, and failures.
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
@@ -22,13 +22,13 @@ fn with_water(mut terrain: Terrain, depth: impl Fn(usize, usize) -> f32 + Sync) 
     terrain
 }
 
-/// Hills with hollows, a hundred metres from lowest to highest.
+/// Hills with depressions, with a relief of a hundred metres.
 fn hills(i: usize, j: usize) -> f64 {
     let rough = Key::new(SEED, "hills").cell([i as i64, j as i64]).signed();
     30.0 * (libm::sin(i as f64 / 7.0) + libm::cos(j as f64 / 9.0 + i as f64 / 13.0)) + 4.0 * rough
 }
 
-/// Water alone: no rain, nothing evaporates, nothing is dug.
+/// Water alone: no rain, evaporation or erosion.
 fn still() -> Pipes {
     Pipes { rain: 0.0, evaporation: 0.0, capacity: 0.0, ..Pipes::default() }
 }
@@ -75,7 +75,8 @@ fn a_lake_at_rest_stays_at_rest_to_the_bit() {
 
 #[test]
 fn a_deep_lake_moves_by_less_than_its_last_bit() {
-    // Deeper than 256 m a depth is no longer told to the unit: levels then differ by up to a last bit, 1/16 384 m here.
+    // Beyond 256 m, a depth cannot be represented to the unit: levels then differ by up to the last bit, here 1/16 384
+    // m.
     let dry = terrain([50, 50], 30.0, Edge::Closed, |i, j| 20.0 * hills(i, j));
     let depth = |i: usize, j: usize| (900.0 - dry.ground[(i, j)].metres()).max(0.0);
     let mut lake = with_water(dry.clone(), |i, j| depth(i, j) as f32);
@@ -131,7 +132,7 @@ fn transport_conserves_what_is_suspended() {
     assert!(suspended.as_slice().iter().all(|s| s.0 >= 0));
 }
 
-/// Where a curve first falls below `level`, from the left, in cells.
+/// Returns where a curve first falls below `level`, from the left, in cells.
 fn falls_below(values: &[f32], level: f32) -> f64 {
     let k = values.iter().position(|v| *v < level).unwrap();
     k as f64 - 1.0 + f64::from((values[k - 1] - level) / (values[k - 1] - values[k]))
@@ -139,8 +140,8 @@ fn falls_below(values: &[f32], level: f32) -> f64 {
 
 #[test]
 fn small_waves_run_at_the_pipes_speed() {
-    // A smooth step of a centimetre: half of it runs each way, at √(g·A/l) whatever the depth. What comes back from the
-    // western wall needs 480 s to where the step was.
+    // A smooth step of a centimetre: half of it runs each way, at √(g·A/l) whatever the depth. The reflection from the
+    // western wall needs 480 s to reach the place of the step.
     for depth in [1.0f32, 100.0] {
         let cols = 900;
         let step = |j: usize| depth + 0.005 * (1.0 - libm::tanh((j as f64 - 300.0) / 15.0)) as f32;
@@ -161,7 +162,7 @@ fn small_waves_run_at_the_pipes_speed() {
 
 #[test]
 fn a_dam_breaks_as_ritter_says() {
-    // Ritter (1892): over a dry, smooth, level bed the front runs at 2√(g·h₀), and the depth at the dam stays 4/9 h₀.
+    // Ritter (1892): over a dry, smooth, level bed the front moves at 2√(g·h₀), and the depth at the dam stays 4/9 h₀.
     let (h0, cell, cols) = (4.0f32, 2.0, 1_500);
     let pool = terrain([1, cols], cell, Edge::Closed, |_, _| 0.0);
     let mut pool = with_water(pool, |_, j| if j < 500 { h0 } else { 0.0 });
@@ -182,8 +183,9 @@ fn a_dam_breaks_as_ritter_says() {
 
 #[test]
 fn a_bore_runs_as_stoker_says() {
-    // Stoker (1957): into water of a tenth of the depth h₀ = 4 m runs a bore of 1.585 m at 6.210 m/s (its two conditions and the
-    // fan's invariant, solved by bisection). A bore is a few cells wide, and momentum is not kept to the bit in it.
+    // Stoker (1957): into water of a tenth of the depth h₀ = 4 m, a bore of 1.585 m moves at 6.210 m/s (its two
+    // conditions and the fan's invariant, solved by bisection). A bore is a few cells wide, and momentum is not
+    // conserved exactly in it.
     let pool = terrain([1, 1_200], 2.0, Edge::Closed, |_, _| 0.0);
     let mut pool = with_water(pool, |_, j| if j < 500 { 4.0 } else { 0.4 });
     let model = Pipes { roughness: 0.0, seconds: 1e4, ..still() };
@@ -201,7 +203,7 @@ fn a_bore_runs_as_stoker_says() {
 
 #[test]
 fn a_river_runs_at_manning_s_depth() {
-    // Uniform flow on an incline: q = h^(5/3)·√S/n for a metre of width; mild and steep, and along both axes.
+    // Uniform flow on an incline: q = h^(5/3)·√S/n per metre of width; mild and steep, and along both axes.
     for (slope, n) in [(0.001, 0.03), (0.02, 0.05)] {
         for turned in [false, true] {
             let (cell, long, q) = (10.0, 300usize, 0.8);
@@ -229,7 +231,8 @@ fn a_river_runs_at_manning_s_depth() {
 
 #[test]
 fn no_time_step_is_too_long() {
-    // A lake with a rough surface, in steps asked for at a hundred times what is stable: waves die down, and do not grow.
+    // A lake with a rough surface, with a requested step of a hundred times the stable one: waves decay and do not
+    // grow.
     for area in [FlowArea::Depth, FlowArea::Constant] {
         let rough =
             |i: usize, j: usize| 10.0 + 0.1 * Key::new(SEED, "waves").cell([i as i64, j as i64]).signed() as f32;
@@ -252,7 +255,8 @@ fn no_time_step_is_too_long() {
 
 #[test]
 fn turned_and_mirrored_water_is_the_same_water() {
-    // The laws try the defaults; this tries pipes of one width, the other transport, a lake, voids and a sea.
+    // The general laws use default parameters; this test uses pipes of a constant width, the other transport scheme, a
+    // lake, cells without data and a sea.
     let model = Pipes {
         area: FlowArea::Constant,
         transport: Transport::Backward,
@@ -347,7 +351,7 @@ fn rain_falls_where_and_when_it_should() {
     let budget = run(&storms, &mut land);
     assert!((budget.rained / (0.06 * 60_000.0) - 1.0).abs() < 0.02, "{}", budget.rained);
 
-    // Random rain has the same mean: of 600 cells and some steps, an error of 1/√12·2/√600 in one step.
+    // Random rain has the same mean: for 600 cells and some steps, the error is 1/√12·2/√600 in one step.
     let mut land = terrain([20, 30], 10.0, Edge::Closed, |_, _| 5.0);
     let random = steps(&Pipes { shower: Shower::Random, ..model.clone() }, &mut land, 10);
     assert!((random.rained / (10.0 * dt / 1_000.0 * 60_000.0) - 1.0).abs() < 0.05, "{}", random.rained);
@@ -386,7 +390,7 @@ fn water_leaves_over_open_edges_and_not_over_walls() {
 
 #[test]
 fn rapid_water_digs_and_slow_water_lays_down() {
-    // A chute into a basin: the chute is cut, the basin gets a fan, of loose ground.
+    // A chute into a basin: the chute is eroded, and the basin gets a fan of sediment.
     let ground = |_: usize, j: usize| if j < 40 { 60.0 - 1.5 * j as f64 } else { 0.0 };
     let mut land = terrain([15, 80], 10.0, Edge::Closed, ground);
     let before = land.clone();
@@ -399,7 +403,7 @@ fn rapid_water_digs_and_slow_water_lays_down() {
     let loose = land.loose.as_ref().unwrap();
     assert!(loose[(7, 42)].metres() > 0.01);
     assert_eq!(budget.exported, 0);
-    // Harder rock is cut less, loose ground more, protected ground not at all.
+    // Harder rock is eroded less, sediment more, protected ground not at all.
     let dug = |prepare: &dyn Fn(&mut Terrain), model: Pipes| {
         let mut land = before.clone();
         prepare(&mut land);
@@ -418,7 +422,7 @@ fn rapid_water_digs_and_slow_water_lays_down() {
 
 #[test]
 fn slow_digging_adds_up_over_steps() {
-    // Less than a unit a step, a thousand times: with the unmoved part thrown away nothing would ever be dug.
+    // Less than a unit per step, a thousand times: if the remainder were discarded, nothing would ever be eroded.
     let ground = |_: usize, j: usize| 100.0 - 0.5 * j as f64;
     let mut land = terrain([3, 60], 10.0, Edge::Open, ground);
     land = with_water(land, |_, _| 0.2);
@@ -434,7 +438,7 @@ fn velocity_is_flow_over_depth() {
     let model = Pipes { velocity: true, seconds: 200.0, ..still() };
     run(&model, &mut bed);
     let u = f64::from(bed.float(&VELOCITY_X).unwrap()[(1, 600)]);
-    // Manning's speed of a metre of water on a slope of 0.005, which it nears within minutes.
+    // Manning's velocity of a metre of water on a slope of 0.005, which the model approaches within minutes.
     let exact = 0.005f64.sqrt() / 0.035;
     assert!((u / exact - 1.0).abs() < 0.05, "{u} {exact}");
     assert!(bed.float(&VELOCITY_X).unwrap().as_slice().iter().all(|u| u.to_bits() != (-0.0f32).to_bits()));
@@ -450,7 +454,7 @@ fn more_steps_than_can_be_told_are_refused() {
 fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
     for draw in 0..60u64 {
         let key = |k: u64| Key::new(SEED, "fuzz").and(draw).and(k);
-        // Over many powers of ten, and now and then an end of the range.
+        // Over many powers of ten, and sometimes the end of the range.
         let any = |k: u64, least: f64, most: f64| match key(k).bits() % 6 {
             0 => most,
             _ => least * libm::pow(most / least, key(k).and(1).unit()),
@@ -489,7 +493,7 @@ fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
     }
 }
 
-/// A bowl ten metres deep, closed, and a lake in it up to seven.
+/// A closed bowl that is ten metres deep, and one with a lake up to seven metres.
 fn bowl_and_lake() -> [Terrain; 2] {
     let bowl = terrain([30, 40], 5.0, Edge::Closed, |i, j| {
         let (y, x) = (i as f64 / 14.5 - 1.0, j as f64 / 19.5 - 1.0);
@@ -509,7 +513,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
         let text = format!("from = \"bowl.tif\"\nedges = \"closed\"\n{stages}");
         let mut recipe = Recipe::parse(&text).unwrap();
         recipe.folder = folder.path().into();
-        // Spelt out, it says the same.
+        // Written in full, it is the same recipe.
         assert_eq!(Recipe::parse(&recipe.to_toml()).unwrap().hash(), recipe.hash());
         let mut run = Run::new(recipe).unwrap();
         while run.step()?.is_some() {}
@@ -517,11 +521,12 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
     };
     let still = "[[stage]]\nmodel = \"pipes\"\nrain = 0\nevaporation = 0\ncapacity = 0\nseconds = 60\n";
     let run = built(&format!("{still}layers = {{ water = \"lake.tif\" }}\n")).unwrap();
-    // At rest it stays at rest, to the bit; and its coming stands in the ledger.
+    // At rest it stays at rest, to the bit; and the initial water is part of the mass balance.
     assert_eq!(water(run.terrain()), water(&lake));
     let budget = run.reports()[0].budget;
     assert!((budget.water_change() - stored(&lake)).abs() <= 1e-9 * stored(&lake), "{budget:?}");
-    // What springs and rain of an earlier stage left flows on, and what another kind of water is may be taken for it.
+    // Water that springs and rain of an earlier stage left behind flows on, and another kind of water can be used in
+    // its place.
     let flood = "[[stage]]\nmodel = \"pipes\"\nlabel = \"flood\"\nlake = true\nlake_level = 7\nrain = 0\nevaporation = 0\nseconds = 5\ncapacity = 0\n";
     let run = built(&format!("{flood}{still}")).unwrap();
     assert_eq!(water(run.terrain()), water(&lake));
@@ -529,7 +534,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
     let run = built(&format!("{from}{still}layers = {{ water = {{ layer = \"pool\" }} }}\n")).unwrap();
     let pool = run.terrain().layers["pool"].cells.to_float();
     assert_eq!(water(run.terrain()), &pool);
-    // What cannot be is refused, by name and cell.
+    // Invalid values are refused, by name and cell.
     let below = Field::generate([30, 40], |i, j| if (i, j) == (3, 5) { -0.25 } else { 0.0 });
     save_layer(folder.path().join("below.tif"), &lake, "water", &Cells::Float(below)).unwrap();
     let problem = built(&format!("{still}layers = {{ water = \"below.tif\" }}\n")).err().unwrap().to_string();

@@ -1,4 +1,5 @@
-//! Living pools, against volumes counted cell by cell, against water poured at once, and against building anew.
+//! Tests of dynamic pools, against volumes that are counted cell by cell, against water that is poured at once, and
+//! against rebuilding.
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
@@ -8,7 +9,7 @@ use thalweg_flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled
 use thalweg_flow::spill::fill_spill_merge;
 use thalweg_flow::{Land, Part, d8};
 
-/// What a land is made of.
+/// The data of a test terrain.
 #[derive(Clone)]
 struct Ground {
     grid: Grid,
@@ -23,15 +24,15 @@ impl Ground {
         Self { grid: Grid::new(size, 10.0).unwrap(), ground, nodata: None, outlets: Vec::new() }
     }
 
-    /// A row of cells that is open at its ends only.
+    /// A row of cells that is open only at its ends.
     fn row(heights: &[i32], west: Edge, east: Edge) -> Self {
         let mut row = Self::new([1, heights.len()], |_, j| heights[j]);
         row.grid.edges = [Edge::Closed, east, Edge::Closed, west];
         row
     }
 
-    /// Random ground with `levels` heights, so with flats and equal sills if these are few; some of it has closed edges,
-    /// cells without data, sea, an outlet.
+    /// A random terrain with `levels` different heights, so that few of them give flats and equal sills; some have
+    /// closed edges, cells without data, a sea or an outlet.
     fn random(key: Key, most: [usize; 2], levels: u64) -> Self {
         let draw = |what: u64, below: u64| key.and(what).bits() % below;
         let size = [1 + draw(1, most[0] as u64) as usize, 1 + draw(2, most[1] as u64) as usize];
@@ -57,7 +58,7 @@ impl Ground {
     }
 }
 
-/// Everything over a spill leaves, nothing evaporates.
+/// All water above a spill leaves at once, and nothing evaporates.
 const AT_ONCE: PoolRules = PoolRules { evaporation: 0, release: 1.0, least: 1 };
 
 fn at(cell: usize, water: i64) -> Arrival {
@@ -73,7 +74,7 @@ fn total(stock: &Stock) -> i64 {
     depth + stock.held.iter().map(|held| held.water).sum::<i64>()
 }
 
-/// Settles, and checks all that must hold of any settling.
+/// Settles, and checks everything that must hold for any settling.
 fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &PoolRules) -> Settled {
     let before = total(stock) + arrivals.iter().map(|arrival| arrival.water).sum::<i64>();
     let settled = pools.settle(&ground.land(), stock, arrivals, rules).unwrap();
@@ -86,7 +87,7 @@ fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival
         stock.held.iter().map(|h| h.water).sum::<i64>()
     );
     assert!(stock.held.windows(2).all(|pair| pair[0].cell < pair[1].cell), "one entry a cell, in order");
-    // The top of each leaf's pool, by parents.
+    // The top of each leaf's pool, found through the parents.
     let mut pool_of = vec![None; hierarchy.depressions.len()];
     let mut wet = vec![0; settled.pools.len()];
     for (d, depression) in hierarchy.depressions.iter().enumerate().rev() {
@@ -120,7 +121,7 @@ fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival
     settled
 }
 
-/// Hands overflow on until there is none; what left the land.
+/// Passes overflow on until there is none; returns what left the map.
 fn hand_on(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &PoolRules) -> i64 {
     let (mut arrivals, mut left) = (arrivals.to_vec(), 0);
     for _ in 0..100_000 {
@@ -136,14 +137,14 @@ fn hand_on(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arriva
     panic!("overflow goes round for ever");
 }
 
-/// A bowl in the middle of a map that falls off outside its rim, through which a notch is cut at cell (20, 35).
+/// A bowl in the centre of a map that slopes down outside its rim, with a notch through the rim at cell (20, 35).
 fn bowl() -> Ground {
     Ground::new([41, 41], |i, j| {
         if i == 20 && j >= 35 {
             return (55 - j as i32) * 65_536;
         }
         let (y, x) = (i as i64 - 20, j as i64 - 20);
-        // A paraboloid up to a distance of 15 cells, a cone down from there.
+        // A paraboloid up to a distance of 15 cells, and a cone down from there.
         let square = (x * x + y * y) * 6_553;
         let down = 225 * 6_553 - (x.abs().max(y.abs()) - 15) * 60_000;
         (if x * x + y * y <= 225 { square } else { down.min(square) }) as i32
@@ -156,7 +157,7 @@ fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
     let pools = Pools::of(&ground.land());
     let lake = pools.hierarchy().leaf[(20, 20)];
     let spill = pools.hierarchy().depressions[lake as usize].spill.unwrap();
-    // By counting: what lies under a level, joined to the middle.
+    // By counting: what is below a level and connected to the centre.
     let holds = |level: i32| -> i64 {
         let inside = |i: usize, j: usize| i.abs_diff(20).pow(2) + j.abs_diff(20).pow(2) <= 225;
         let depth = |i: usize, j: usize| i64::from((level - ground.ground[(i, j)].0).max(0));
@@ -176,7 +177,7 @@ fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
         assert_eq!(pools.level(&ground.land(), lake, water), pool.level);
         assert_eq!(pools.volume(&ground.land(), lake, pool.level), holds(pool.level.0));
     }
-    // To the brim, and a little more.
+    // Up to the rim, and a little more.
     let settled = settle(&pools, &ground, &mut stock, &[at(20 * 41 + 20, capacity - water)], &AT_ONCE);
     assert_eq!((settled.pools[0].level, settled.pools[0].held), (spill.level, 0));
     assert!(settled.pools[0].full && settled.overflow.is_empty());
@@ -194,15 +195,15 @@ fn two_bowls_merge_and_part_when_the_outer_sill_is_cut() {
     let mut ground = Ground::row(&[9, 1, 5, 0, 7, 3, -9], Edge::Closed, Edge::Open);
     let mut pools = Pools::of(&ground.land());
     let mut stock = ground.dry();
-    // The eastern bowl holds 5; one unit more runs over the sill of 5 to the west.
+    // The eastern bowl holds 5; one more unit flows over the sill of 5 to the west.
     let settled = settle(&pools, &ground, &mut stock, &[at(3, 6)], &AT_ONCE);
     assert_eq!(settled.overflow, [Overflow { cell: 2, toward: 1, water: 1 }]);
     assert_eq!(depths(&stock), [0, 0, 0, 5, 0, 0, 0]);
-    // Both are full: one lake. Nine units fill it to 5, three cells take three of the other five.
+    // Both are full and form one lake. Nine units fill it to 5, and three cells take three of the other five.
     let settled = settle(&pools, &ground, &mut stock, &[at(1, 4), at(3, 5)], &AT_ONCE);
     assert_eq!((depths(&stock), settled.pools.len()), (vec![0, 5, 1, 6, 0, 0, 0], 1));
     assert_eq!((settled.pools[0].held, settled.pools[0].inflow), (2, 9));
-    // It holds 15 up to its rim.
+    // It holds 15 units up to its rim.
     let settled = settle(&pools, &ground, &mut stock, &[at(1, 10)], &AT_ONCE);
     assert_eq!(settled.overflow, [Overflow { cell: 4, toward: 5, water: 9 }]);
     assert_eq!(depths(&stock), [0, 6, 2, 7, 0, 0, 0]);
@@ -222,13 +223,13 @@ fn three_lakes_hand_on_slowly_what_they_cannot_hold() {
     let mut stock = ground.dry();
     let slow = PoolRules { evaporation: 0, release: 0.25, least: 2 };
     let settled = settle(&pools, &ground, &mut stock, &[at(1, 103)], &slow);
-    // A hundred are over the spill: a quarter leaves, in multiples of 2.
+    // A hundred units are above the spill: a quarter leaves, in multiples of 2.
     assert_eq!(settled.overflow, [Overflow { cell: 2, toward: 3, water: 24 }]);
     assert_eq!((depths(&stock)[1], stock.held.as_slice()), (3, [at(1, 76)].as_slice()));
     assert_eq!((settled.pools[0].volume, settled.pools[0].held, settled.pools[0].overflow), (79, 76, 24));
-    // Nothing cascades within a settling.
+    // Nothing cascades within a single settling.
     let settled = settle(&pools, &ground, &mut stock, &[at(3, 24)], &slow);
-    // Of 76 and of 21.
+    // A quarter of 76 and of 21.
     let [first, second] = [Overflow { cell: 2, toward: 3, water: 18 }, Overflow { cell: 4, toward: 5, water: 4 }];
     assert_eq!(settled.overflow, [first, second]);
     let left = hand_on(&pools, &ground, &mut stock, &[at(3, 18), at(5, 4)], &AT_ONCE);
@@ -250,7 +251,7 @@ fn handed_on_it_ends_as_water_poured_at_once() {
         });
         let standing = fill_spill_merge(&land, pools.hierarchy(), &water).unwrap();
         let (mut stock, mut left) = (ground.dry(), 0);
-        // In three batches, the last of which is the rest.
+        // In three batches, the last of which is the remainder.
         for batch in 0..3 {
             let part = |k: usize| match batch {
                 0 => water.as_slice()[k] / 2,
@@ -291,7 +292,7 @@ fn on_changing_ground_updates_equal_building_anew_and_no_water_is_lost() {
             let key = key.and(100 + round);
             let draw = |what: u64, below: usize| (key.and(what).bits() >> 8) as usize % below;
             let [rows, cols] = ground.grid.size;
-            // A block, some strewn cells, or a line across.
+            // A block, scattered cells, or a line across.
             let (i0, j0, side) = (draw(0, rows), draw(1, cols), 1 + draw(2, 12));
             let chosen = |i: usize, j: usize| match round % 3 {
                 0 => i.abs_diff(i0) < side && j.abs_diff(j0) < side,
@@ -353,7 +354,8 @@ fn a_closed_lake_grows_until_evaporation_takes_what_comes() {
         evaporated.push(settled.evaporated);
         assert_eq!(settled.pools[0].kind(), PoolKind::Landlocked);
     }
-    // A surface of 700.4 cells loses what comes; at most 12 cells lie at one distance, and are shallow together.
+    // A surface of 700.4 cells evaporates the inflow; at most 12 cells have the same distance, and become shallow
+    // together.
     assert!(cells[5000..].iter().all(|cells| cells.abs_diff(700) <= 12), "{:?}", &cells[5990..]);
     let recent: i64 = evaporated[5000..].iter().sum();
     assert!((recent - 1000 * inflow).abs() <= 12 * 1000, "{recent}");
@@ -368,7 +370,7 @@ fn water_stays_when_the_ground_rises_through_it() {
     let before = settle(&pools, &ground, &mut stock, &[at(20 * 41 + 20, water)], &AT_ONCE).pools[0].level;
     let mut after = before;
     for round in 0..30 {
-        // A delta grows from the west, and rises over the water.
+        // A delta grows from the west, and rises above the water.
         let changed = Field::generate(ground.grid.size, |i, j| i.abs_diff(20) < 4 && (8..9 + round / 2).contains(&j));
         ground.ground = Field::generate(ground.grid.size, |i, j| {
             Height(ground.ground[(i, j)].0 + if changed[(i, j)] { 60_000 } else { 0 })
@@ -393,7 +395,8 @@ fn a_lake_whose_rim_is_cut_through_runs_out_from_its_lowest_cell() {
     pools.update(&ground.land(), Some(&Field::generate(ground.grid.size, |_, j| j == 3)));
     let rules = PoolRules { evaporation: 1, release: 0.01, least: 3 };
     let settled = settle(&pools, &ground, &mut stock, &[at(2, 3), at(3, 100)], &rules);
-    // Two evaporated, four and three are seven; six make two drops. Where none stood, what came has left.
+    // Two units evaporate; four and three are seven, and six of them make two drops. Where there was no water, the
+    // arriving water has left.
     assert_eq!(settled.overflow, [Overflow { cell: 2, toward: 3, water: 6 }]);
     assert_eq!((settled.evaporated, settled.left, total(&stock)), (2, 101, 0));
 }

@@ -1,4 +1,5 @@
-//! What every preset keeps to: the same world at any resolution, land that drains, and no sign of the grid.
+//! Properties that every preset must have: the same world at any resolution, land that drains, and no imprint of the
+//! grid.
 
 use crate::support::shared_preset;
 use crate::{long, same};
@@ -10,16 +11,22 @@ use thalweg_render::products::agreement::agreement;
 use thalweg_render::products::slope::gradient;
 use thalweg_sim::recipe::{Coarsest, Recipe};
 
-/// The goal's bound; docs/benchmarks.md has the figures at the goal's sizes, 512 and 1024 cells.
+/// The bound that the goal sets; docs/benchmarks.md has the figures at the goal's sizes, 512 and 1024 cells.
 const BOUND: f64 = 0.95;
 
-/// How far builds of 256 and 512 cells agree at least: heights, slopes, rivers. docs/levels.md has the figures from 512 on.
+/// The least agreement of builds of 256 and 512 cells in heights, slopes and rivers. docs/levels.md has the figures
+/// from 512 on.
 const AGREES: [f64; 3] = [0.98, 0.9, 0.9];
 
-/// Less of one thing. Here 256 cells are too few for gullies (`badlands`: 10 m), for valley floors that rain lays from 30 m on
-/// (`alpine`), and for what few rivers there are on islands and beside fjords: a river that goes another way is many in a
-/// hundred. Where floors are wide and rivers have swung over them (`alpine`, `uplift`, `forest`, `rivers`, `lakes`), a river takes another of their sides. A cliff of the canyon is one cell wide on any of them. On a delta rivers fork, and the measure follows now one arm and now the other; on sand (`desert`) none run. On
-/// cells of 4 and 8 km (`continent`, `endless`) a valley is narrower than a cell, and a quarter of the rivers goes another way.
+/// Presets with a lower bound for one of the measures.
+///
+/// At 256 cells the resolution is too low for gullies (`badlands`: 10 m), for valley floors that are deposited from
+/// cells of 30 m on (`alpine`), and for the few rivers on islands and next to fjords, where one river on another flow
+/// path is a large percentage. Where floors are wide and rivers have migrated over them (`alpine`, `uplift`, `forest`,
+/// `rivers`, `lakes`), a river may follow the other side of the floor. A cliff of the canyon is one cell wide at
+/// either resolution. On a delta rivers fork, and the measure may follow either arm; on sand (`desert`) there are no
+/// rivers. On cells of 4 and 8 km (`continent`, `endless`) a valley is narrower than a cell, and a quarter of the
+/// rivers take another path.
 const LESS: [(&str, [f64; 3]); 14] = [
     ("alpine", [0.98, 0.9, 0.7]),
     ("archipelago", [0.98, 0.9, 0.8]),
@@ -37,19 +44,21 @@ const LESS: [(&str, [f64; 3]); 14] = [
     ("volcanic_island", [0.98, 0.9, 0.8]),
 ];
 
-/// A plain whose steepest slopes are the banks of its arms, a cell wide, which face as cells do.
+/// A plain whose steepest slopes are the banks of its distributary channels, one cell wide and aligned with the grid.
 const PLAIN: [&str; 1] = ["river_delta"];
 
-/// Where rivers take the eight directions of cells, as textbooks have it, slopes face them.
+/// Presets whose rivers follow the eight directions of cells, as in textbooks, so that slopes are aligned with the
+/// grid.
 const EIGHT: [&str; 1] = ["textbook"];
 
-/// Shares of slopes that repeat with the grid. The goal is 0.05; two presets miss it by a hair: see docs/measure.md.
+/// The largest share of slopes that may repeat with the grid. The goal is 0.05; two presets miss it narrowly: see
+/// docs/measure.md.
 const GRID_WISE: f64 = 0.06;
 
-/// The least share of the dry land that drains; `outlets` makes it all of it.
+/// The least share of the dry land that must drain; `outlets` makes all of it drain.
 const DRAINS: f64 = 0.99;
 
-/// Where sand lies as the wind blows, nothing drains and everything points one way.
+/// Presets of wind-blown sand, where nothing drains and all slopes have one orientation.
 const WINDY: [&str; 1] = ["desert"];
 
 #[test]
@@ -85,8 +94,8 @@ fn presets_in_levels_agree_and_look_like_land() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-/// The share of the dry land that drains, as a stranger would see it in the files: heights rounded to `f32`, lakes where
-/// pools stand, nothing filled.
+/// Returns the share of the dry land that drains, as another program would compute it from the exported files: heights
+/// rounded to `f32`, lakes where pools are, and no depressions filled.
 fn drained(terrain: &Terrain) -> f64 {
     let rounded = terrain.ground.map(|height| Height::saturating(f64::from(height.metres_f32())));
     let lakes = match terrain.heights(&POOL) {
@@ -115,8 +124,8 @@ fn presets_of_one_level_drain() {
     }
 }
 
-/// What is wrong with land that has to drain but for its lakes, has no spikes, and whose slopes face the grid's directions no
-/// more than others.
+/// Returns the problems of a terrain on which everything except lakes must drain, there must be no spikes, and slopes
+/// must not be aligned with the grid's directions more than with others.
 fn unlike_land(name: &str, terrain: &Terrain) -> Vec<String> {
     let mut problems = Vec::new();
     let size = terrain.grid.size;
@@ -127,7 +136,7 @@ fn unlike_land(name: &str, terrain: &Terrain) -> Vec<String> {
     if drained < DRAINS && !WINDY.contains(&name) {
         problems.push(format!("{name}: {:.2} % of the land drains", 100.0 * drained));
     }
-    // A spike stands over all its neighbours by more than twice a cell's width.
+    // A spike is higher than all its neighbours by more than twice a cell's width.
     let inner = dry.iter().filter(|(i, j)| (1..size[0] - 1).contains(i) && (1..size[1] - 1).contains(j));
     let spikes = inner.clone().filter(|(i, j)| {
         let around = (i - 1..=i + 1).flat_map(|r| (j - 1..=j + 1).map(move |c| (r, c))).filter(|at| at != &(*i, *j));
@@ -138,7 +147,7 @@ fn unlike_land(name: &str, terrain: &Terrain) -> Vec<String> {
         0 => {}
         count => problems.push(format!("{name}: {count} spikes")),
     }
-    // Directions of slopes: what repeats four and eight times round is the grid's.
+    // Harmonics of the slope directions: fourfold and eightfold symmetry is an imprint of the grid.
     let mut sums = [0.0; 4];
     let mut count = 0.0;
     for (i, j) in inner {

@@ -1,4 +1,5 @@
-//! Recipes: what is wrong is named, what is right comes back the same, and no text whatever makes them panic.
+//! Tests of recipes: errors are named, valid recipes are written and read back unchanged, and no text makes the parser
+//! panic.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,7 @@ wear = true
 layers = { hardness = "rock.tif", rain = { layer = "visits", scale = [0, 5.5] } }
 "#;
 
-/// The message with which a text is refused.
+/// Returns the message with which a text is refused.
 fn refusal(text: &str) -> String {
     match Recipe::parse(text) {
         Ok(_) => panic!("accepted: {text}"),
@@ -40,7 +41,7 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// [`GOOD`] with one piece replaced.
+/// Returns [`GOOD`] with one piece replaced.
 fn with(old: &str, new: &str) -> String {
     assert!(GOOD.contains(old), "{old}");
     GOOD.replacen(old, new, 1)
@@ -59,14 +60,14 @@ fn every_key_is_read() {
     assert_eq!(rain.model.get("wear"), Some(Value::Switch(true)));
     assert_eq!(rain.layers["hardness"], LayerSource { from: From::File("rock.tif".into()), scale: None });
     assert_eq!(rain.layers["rain"], LayerSource { from: From::Layer("visits".into()), scale: Some([0.0, 5.5]) });
-    // 2000 m in 64 cells: 31.25 m; 1000.5 m is 32 of them.
+    // 2000 m in 64 cells: 31.25 m; 1000.5 m are 32 of them.
     let grid = recipe.grid().unwrap();
     assert_eq!((grid.cell, grid.size), (31.25, [32, 64]));
 }
 
 #[test]
 fn wrong_values_are_named_with_what_is_allowed() {
-    // What is replaced, by what, and words that the message must hold.
+    // The replaced text, its replacement, and words that the message must contain.
     let cases: &[(&str, &str, &[&str])] = &[
         ("sea_level", "sea_levle", &["sea_levle", "did you mean `sea_level`"]),
         ("inertia", "inertai", &["stage 2", "inertai", "did you mean `inertia`"]),
@@ -115,7 +116,7 @@ fn a_start_has_the_settings_that_apply_to_it() {
     let extent = "extent = [2000.0, 1000.0]";
     let continents = "extent = [2000.0, 1000.0]\nsea_level = 0.0\ncontinents = { spacing = 5000.0 }";
     let place = "place = { crs = \"EPSG:32632\", corner = [0, 0] }";
-    // A start, what does not apply to it, and the words that say where it does, or what to do.
+    // A start, a setting that does not apply to it, and the words that name where it applies or what to do.
     let cases = [
         ("from = \"a.tif\"", "coarsest = \"auto\"", "`coarsest` only applies to a recipe with `extent`"),
         ("from = \"a.tif\"", "beyond = \"local\"", "`beyond` only applies to a recipe with `extent`"),
@@ -137,11 +138,11 @@ fn a_start_has_the_settings_that_apply_to_it() {
         let message = refusal(&format!("{start}\n{setting}\n"));
         assert!(message.contains(words) && !message.contains('\n'), "{setting}: {message}");
     }
-    // A build of such a recipe alone may lie on Earth, and the recipe that it leaves is read again.
+    // Only a build of such a recipe can be placed on Earth, and the recipe that it writes can be read again.
     let placed = Recipe::parse(&format!("{continents}\n{place}\n")).unwrap();
     assert_eq!(Recipe::parse(&placed.to_toml()).unwrap().place(), placed.place());
     assert!(placed.place().is_some());
-    // A setting that says what is so anyway is read everywhere, and left out of the text.
+    // A setting with its default value is accepted everywhere and left out of the written text.
     let idle = "beyond = \"global\"\nlocal_from = \"auto\"\nmargin = 0.0\ncut = [0, 0]\n";
     for start in ["from = \"a.tif\"", continents, extent] {
         let plain = Recipe::parse(start).unwrap();
@@ -158,7 +159,7 @@ fn spelt_out_it_is_the_same_recipe() {
         let twice = Recipe::parse(&once.to_toml()).unwrap();
         assert_eq!((once.to_toml(), once.hash()), (twice.to_toml(), twice.hash()));
     }
-    // What the text leaves to defaults may be said, and nothing changes; what it says counts.
+    // Writing out a default value changes nothing; any other value changes the hash.
     let hash = |text: &str| Recipe::parse(text).unwrap().hash();
     assert_eq!(hash(GOOD), hash(&with("count = 10", "count = 10\nerosion = 0.03")));
     assert_ne!(hash(GOOD), hash(&with("count = 10", "count = 11")));
@@ -178,7 +179,7 @@ fn every_model_comes_back_with_every_parameter() {
             };
             model.set(name, param.name, &other).unwrap();
         }
-        // The upper half of seeds is beyond TOML's numbers as they stand.
+        // The upper half of the seeds exceeds TOML's integers.
         for seed in [0, 1, u64::MAX, 1 << 63] {
             let mut recipe = Recipe::single(models::find_model(name).unwrap(), seed);
             for param in model.declared() {
@@ -195,7 +196,7 @@ fn every_model_comes_back_with_every_parameter() {
     }
 }
 
-/// The names that a text is refused for knowing none of.
+/// Returns the known names in the error with which a text is refused for an unknown name.
 fn known(text: &str) -> BTreeSet<String> {
     match Recipe::parse(text).err() {
         Some(Error::Unknown { known, .. }) => known.into_iter().collect(),
@@ -216,7 +217,7 @@ fn editors_are_told_of_what_is_read() {
         let name = model.about().name;
         let refused = refusal(&format!("extent = [1, 1]\n[[stage]]\nmodel = \"{name}\"\nlabl = \"a\""));
         assert!(refused.contains("stage 1: unknown parameter `labl`; did you mean `label`"), "{refused}");
-        // A stage that has every key says no more, and its editor is told of each.
+        // A stage that has every key writes no other keys, and the editor's schema has each of them.
         let mut written = Recipe::single(model, 1);
         let own = &mut written.stages[0];
         let about = own.model.about();
@@ -266,7 +267,7 @@ fn deep_nesting_is_answered() {
     assert!(Recipe::parse(&format!("extent = [1, 1]\n{}x = 1", "a.".repeat(50_000))).is_err());
 }
 
-/// Takes a text; what it accepts must come back the same.
+/// Parses a text; if it is accepted, it must be written and read back unchanged.
 fn answer(text: &str) {
     match Recipe::parse(text) {
         Ok(recipe) => {
@@ -280,7 +281,7 @@ fn answer(text: &str) {
     }
 }
 
-/// Pieces of recipes, to be put together at random.
+/// Returns pieces of recipes that are combined at random.
 fn piece() -> impl Strategy<Value = String> {
     let words = "extent|cells|seed|edges|stage|model|layers|scale|label|inertia|droplets|shape|kind|[[stage]]|=|\n|[|]|{|}|,|\"|'|\
                  '''|1|-1|1e400|nan|-inf|0x7f|1979-05-27|07:32:00|true|\"open\"|.|#|\\u0000|\u{feff}|é|north|file|layer";
@@ -369,7 +370,8 @@ proptest! {
     }
 }
 
-/// The label is a seed: worlds with droplets by hand would change with it.
+/// A stage's label seeds its random numbers. The label `manual` keeps the key of its former name `hands`: otherwise
+/// worlds with droplets that a user poured would change.
 #[test]
 fn a_stage_of_strokes_draws_the_numbers_that_it_always_drew() {
     let stage = |label: &str| recipe::Stage::new(label, models::find_model("manual").unwrap());

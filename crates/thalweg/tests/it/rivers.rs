@@ -1,4 +1,5 @@
-//! River networks: on land whose rivers are known in advance, on noise, on a real elevation model, and on bad input.
+//! Tests of river networks: on terrains whose rivers are known in advance, on noise, on a real elevation model, and on
+//! bad input.
 
 use std::sync::LazyLock;
 
@@ -25,13 +26,13 @@ use thalweg_sim::recipe::tables::Tables;
 
 const CLOSED: [Edge; 4] = [Edge::Closed; 4];
 
-/// Land of cells of 20 m whose heights in metres are a function of the place in cells.
+/// A terrain with cells of 20 m whose heights in metres are a function of the position in cells.
 fn land(size: [usize; 2], sea: Option<f64>, height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     let grid = Grid { sea_level: sea.map(Height::saturating), ..Grid::new(size, 20.0).unwrap() };
     terrain_on(grid, |i, j| height(i as f64 + 0.5, j as f64 + 0.5))
 }
 
-/// Rivers from catchments of 40 cells on; nothing is breached.
+/// Rivers with catchments of at least 40 cells; nothing is breached.
 fn unbreached() -> Design {
     Design {
         catchment: 40.0 * 400.0,
@@ -45,7 +46,7 @@ fn made(terrain: &Terrain, design: &Design) -> (Network, Carved) {
     made_for(&Site::of(Land::of(terrain)), design)
 }
 
-/// Rivers of the elevation model of the presets, from a least catchment of 6.5, 3.25 and 1.62 km² on.
+/// Rivers of the elevation model of the presets, with a minimum catchment of 6.5, 3.25 and 1.62 km².
 static SPARSE: LazyLock<Network> = LazyLock::new(|| real_network(6.5e6));
 static MIDDLE: LazyLock<Network> = LazyLock::new(|| real_network(3.25e6));
 static DENSE: LazyLock<Network> = LazyLock::new(|| real_network(1.62e6));
@@ -67,7 +68,7 @@ fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
     (network, carved)
 }
 
-/// What holds of every network.
+/// Checks the properties that every network must have.
 fn hold(site: &Site<'_>, network: &Network, carved: &Carved) {
     let before = site.land.ground.as_slice();
     assert!(carved.ground.as_slice().iter().zip(before).all(|(after, before)| after <= before), "nothing is raised");
@@ -84,7 +85,7 @@ fn hold(site: &Site<'_>, network: &Network, carved: &Carved) {
     }
 }
 
-/// Writes a network and checks what was written; says what does not hold.
+/// Writes a network and checks the files; returns the checks that fail.
 fn checked(terrain: &Terrain, network: &Network, carved: &Carved) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let after = Terrain { ground: carved.ground.clone(), ..terrain.clone() };
@@ -99,7 +100,7 @@ fn length(river: &River) -> f64 {
     river.vertices.windows(2).map(|pair| step(pair[0].place, pair[1].place)).sum()
 }
 
-/// The ground of a recipe.
+/// Builds the terrain of a recipe.
 fn built(recipe: &str) -> Terrain {
     run_recipe(Recipe::parse(recipe).unwrap()).into_terrain()
 }
@@ -142,16 +143,16 @@ fn a_valley_has_one_river_with_all_its_water() {
     let [river] = network.rivers.as_slice() else { panic!("{} runs", network.rivers.len()) };
     assert!(river.vertices.iter().all(|v| (v.place[1] - 40.5).abs() < 1.0));
     let end = river.vertices[river.vertices.len() - 1];
-    // 120 · 81 cells of 400 m² at 0.5 m a year; of some cells in the lowest row the water leaves by itself.
+    // 120 · 81 cells of 400 m² with 0.5 m per year; the water of some cells in the lowest row leaves the map directly.
     let all = 120.0 * 81.0 * 400.0 * 0.5 / 31_557_600.0;
     assert!((0.98..=1.0).contains(&(end.discharge() / all)), "{} of {all}", end.discharge());
-    // Widths and depths are those of hydraulic geometry; a slope of 0.01 is no torrent's.
+    // Widths and depths follow hydraulic geometry; a slope of 0.01 is not that of a torrent.
     let middle = river.vertices[river.vertices.len() * 2 / 3];
     assert!((middle.width / (7.2 * middle.discharge().sqrt()) - 1.0).abs() < 1e-9 || middle.kind == RiverKind::Braided);
     assert!((0.005..0.02).contains(&middle.slope) && matches!(middle.kind, RiverKind::Meandering | RiverKind::Braided));
 }
 
-/// Rivers of a cone round (60.5, 60.5) run outward, to all four quarters.
+/// Checks that the rivers of a cone around (60.5, 60.5) run outward, to all four quarters.
 fn radial(network: &Network, end: Mouth, at_end: impl Fn(Cell<f64>, f64) -> bool) {
     let mut quarters = [0; 4];
     for river in &network.rivers {
@@ -159,7 +160,7 @@ fn radial(network: &Network, end: Mouth, at_end: impl Fn(Cell<f64>, f64) -> bool
         let (a, b) = (from(0), from(river.vertices.len() - 1));
         let (ra, rb) = ((a[0] * a[0] + a[1] * a[1]).sqrt(), (b[0] * b[0] + b[1] * b[1]).sqrt());
         assert!(rb > ra, "outward");
-        // The sine of the angle between head and end; chance leads a river aside by some cells.
+        // The sine of the angle between source and end; chance diverts a river by some cells.
         assert!(((a[0] * b[1] - a[1] * b[0]) / (ra * rb)).abs() < 0.6);
         let mut last = river;
         while let Mouth::Joins { river, .. } = last.mouth {
@@ -185,7 +186,7 @@ fn a_cone_drains_to_all_sides() {
 
 #[test]
 fn an_island_drains_to_its_sea_all_round() {
-    // The shore of a cone is a circle, 50 cells out.
+    // The shore of a cone is a circle with a radius of 50 cells.
     let terrain = land([121, 121], Some(0.0), |i, j| 200.0 - 4.0 * ((i - 60.5).powi(2) + (j - 60.5).powi(2)).sqrt());
     let (network, carved) = made(&terrain, &unbreached());
     assert!(network.lakes.is_empty());
@@ -193,7 +194,7 @@ fn an_island_drains_to_its_sea_all_round() {
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
 
-/// A bowl round (i, j), 30 cells out to its rim of 30 m.
+/// A bowl around (i, j), with a rim of 30 m at a distance of 30 cells.
 fn bowl(y: f64, x: f64, [i, j]: [f64; 2]) -> f64 {
     ((y - i).powi(2) + (x - j).powi(2)).sqrt().min(30.0 + 0.2 * ((y - i).powi(2) + (x - j).powi(2)).sqrt() - 6.0)
 }
@@ -210,7 +211,8 @@ fn a_basin_with_one_outlet_is_a_lake_with_one_outlet() {
     let [outlet] = outlets.as_slice() else { panic!("{} outlets", outlets.len()) };
     assert_eq!(outlet.mouth, Mouth::Edge);
     assert!(outlet.vertices.iter().all(|v| (v.place[0] - 45.5).abs() < 2.0 && v.place[1] > 60.0));
-    // The notch holds 20 m where it begins, 15 cells from the middle, and 18.5 where the bowl stands as high, 19 cells out.
+    // The notch is 20 m high where it begins, 15 cells from the centre, and 18.5 m where the bowl has the same height,
+    // at 19 cells.
     let Source::Lake(lake) = outlet.source else { unreachable!() };
     let level = network.lakes[lake as usize].level.metres();
     assert!((16.0..=20.0).contains(&level), "{level}");
@@ -226,7 +228,7 @@ fn a_basin_with_one_outlet_is_a_lake_with_one_outlet() {
 
 #[test]
 fn two_basins_over_a_pass_are_two_lakes_in_a_row() {
-    // Rims of 30 m; the pass between at 22, the way out of the eastern one at 15.
+    // Rims of 30 m; the pass between is at 22 m, the outlet of the eastern basin at 15 m.
     let ground = |i: f64, j: f64| {
         let both = bowl(i, j, [40.5, 40.5]).min(bowl(i, j, [40.5, 110.5]));
         match (i - 40.5).abs() < 1.5 {
@@ -249,14 +251,14 @@ fn two_basins_over_a_pass_are_two_lakes_in_a_row() {
     assert_eq!(into, east);
     let [high, low] = [west, east].map(|lake| network.lakes[lake as usize].level.metres());
     assert!((20.0..=22.0).contains(&high) && (12.0..=15.0).contains(&low), "{high} {low}");
-    // All that comes to the western lake goes on to the eastern one and out.
+    // All water that enters the western lake goes on to the eastern one and out.
     let end = |river: &River| river.vertices[river.vertices.len() - 1].flow;
     let into = |lake: u32| network.rivers.iter().filter(|river| river.mouth == Mouth::Lake(lake)).map(end).sum::<i64>();
     assert!(first.vertices[0].flow >= into(west) && last.vertices[0].flow >= into(east) && end(last) > end(first));
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
 
-/// A plain that falls by `slope` to a sea in its south, with a valley down its middle.
+/// A plain that falls by `slope` to a sea in the south, with a valley along its middle.
 fn coast(slope: f64) -> Terrain {
     land([140, 120], Some(0.0), move |i, j| {
         let inland = 120.0 - i;
@@ -283,7 +285,7 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
         let Source::Parts { river, vertex } = arm.source else { unreachable!() };
         let river = &network.rivers[river as usize];
         let [before, here] = [vertex - 1, vertex].map(|at| river.vertices[at as usize]);
-        // A third leaves, and both go down to the sea.
+        // A third of the water leaves, and both channels descend to the sea.
         assert!(arm.mouth == Mouth::Sea && river.mouth == Mouth::Sea && here.place == arm.vertices[0].place);
         assert!(2 * arm.vertices[0].flow <= here.flow + 2 && here.flow < before.flow);
         assert!(arm.vertices[0].surface <= here.surface && arm.vertices[0].bed <= here.bed);
@@ -296,14 +298,14 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
     }
     assert_ne!(sides[0], sides[1], "one to either side");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
-    // As much water comes to the sea as without arms.
+    // The same amount of water reaches the sea as without distributaries.
     let to_sea = |network: &Network| -> i64 {
         let ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Sea);
         ends.map(|river| river.vertices[river.vertices.len() - 1].flow).sum()
     };
     let (whole, _) = made(&terrain, &Design { delta: 0.0, ..design.clone() });
     assert!(to_sea(&whole) == to_sea(&network) && whole.rivers.len() + 2 == network.rivers.len());
-    // Of a steep coast, and with little water, there are none.
+    // On a steep coast, or with little water, there are none.
     for (slope, runoff) in [(0.02, 60.0), (0.002, 1.0)] {
         let (network, _) = made(&coast(slope), &Design { runoff, ..design.clone() });
         assert!(!network.rivers.iter().any(|river| matches!(river.source, Source::Parts { .. })));
@@ -332,7 +334,7 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
         over += usize::from(carved.ground.as_slice()[k] > terrain.ground.as_slice()[k]);
         assert!(carved.river.as_slice()[k] == 0 && network.lake.as_slice()[k] == 0);
         let [y, x] = [k / 120, k % 120].map(|n| n as f64 + 0.5);
-        // By half the depth at most, within two widths or one and a half cells of the water of a meandering river.
+        // By at most half the depth, within two widths or one and a half cells of the water of a meandering river.
         let near = stretches.iter().any(|pair| {
             let apart = |at: usize| (pair[at].place[0] - y).hypot(pair[at].place[1] - x) * 20.0;
             let width = pair[0].width.max(pair[1].width);
@@ -345,13 +347,13 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
     }
     assert!(raised > 50 && over > 0, "{raised} {over}");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
-    // Of torrents and steep rivers there are none.
+    // Torrents and steep rivers have none.
     let steep = coast(0.05);
     let site = Site::of(Land::of(&steep));
     let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
     let carved = carve_rivers(&site, &with, &mut network);
     assert_eq!(carved, made(&steep, &without).1);
-    // And none where the ground is protected.
+    // There are none either where the ground is protected.
     let protect = Field::new(terrain.grid.size, 1.0);
     let site = Site { protect: Some(&protect), ..Site::of(Land::of(&terrain)) };
     let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
@@ -374,7 +376,7 @@ fn the_ledger_of_levees_closes() {
         assert_eq!(sum(&terrain) - before, budget.deposited + budget.added - budget.eroded + budget.rounded);
         assert_eq!(budget.eroded + budget.added - budget.deposited, budget.exported + budget.added, "{levees}");
         assert_eq!(budget.deposited > 0, levees > 0.0 || !open);
-        // What is laid is loose.
+        // Deposits are sediment.
         let loose = terrain.loose.as_ref().unwrap().as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
         assert_eq!(loose, budget.deposited + budget.added);
     }
@@ -447,7 +449,8 @@ fn every_check_holds_where_one_once_did_not() {
     }
 }
 
-/// Lines, rasters, ribbons and ground of one network told by one another, from what [`carve_rivers`] gives: as `tests/interop` does from the files.
+/// Checks that lines, rasters, ribbons and ground of a network agree, from the result of [`carve_rivers`];
+/// `tests/interop` does the same with the files.
 fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str) {
     let cols = network.size[1];
     for (number, river) in network.rivers.iter().enumerate() {
@@ -465,7 +468,7 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
             }
         }
     }
-    // Nor under the ground as it is drawn between the middles of cells.
+    // Nor below the ground as it is drawn, interpolated between cell centres.
     let drawn = |[y, x]: [f64; 2]| {
         let [rows, cols] = network.size;
         let axis = |at: f64, n: usize| {
@@ -477,7 +480,7 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
         (1.0 - a) * ((1.0 - b) * at(i, j) + b * at(i, j + 1)) + a * ((1.0 - b) * at(i + 1, j) + b * at(i + 1, j + 1))
     };
     let (mut under, mut count) = (0, 0);
-    // Ribbons end over water.
+    // Ribbons end above water.
     let edges = thalweg_rivers::ribbon::edges(network, &carved.river, &carved.ground);
     for (river, edges) in network.rivers.iter().zip(edges) {
         for (vertex, Cell { row: y, col: x }) in
@@ -537,7 +540,7 @@ fn the_checks_find_what_is_wrong() {
         assert!(!found.holds() && found.first.is_some() && found.percent() < 100.0, "{name}");
     };
     let long = whole.reaches.iter().position(|reach| reach.places.len() > 12).unwrap();
-    // An outlet is where one was wished for or, without any other way out, the lowest ground.
+    // An outlet is at a requested mouth or, without any other outlet, at the lowest place.
     fails("reaches an outlet", &|s| s.reaches[long].end = ReachEnd::Outlet);
     fails("reaches an outlet", &|s| {
         s.reaches[long].end = ReachEnd::Outlet;
@@ -551,13 +554,13 @@ fn the_checks_find_what_is_wrong() {
         let Cell { row: i, col: j } = s.reaches[long].places[8].map(|x| x as usize);
         s.ground[(i, j)] += 50.0;
     });
-    // A lip of a centimetre round a cell of a river.
+    // A lip of a centimetre around a cell of a river.
     let Cell { row: i, col: j } = whole.reaches[long].places[8].map(|x| x as usize);
     fails("water of each river's cell arrives", &|s| {
         let beside = [i - 1, i, i + 1].into_iter().flat_map(|r| [j - 1, j, j + 1].map(|c| (r, c)));
         s.ground[(i, j)] = beside.map(|at| s.ground[at]).fold(f64::INFINITY, f64::min) - 0.01;
     });
-    // Without its sea and its lakes much of the land has nowhere to go.
+    // Without its sea and lakes, much of the land has no outlet.
     fails("the land drains", &|s| {
         s.sea = None;
         s.lake.as_mut_slice().fill(0);
@@ -600,12 +603,12 @@ fn wishes_are_met() {
     };
     assert!(sum(&network) >= sum(&plain) + 2.99, "its water arrives");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
-    // A place that a river is to pass.
+    // A place that a river has to pass.
     let passes = [Pass { cell: dry.into(), reach: 700.0 }];
     let (network, carved) = made_for(&Site { passes: &passes, ..Site::of(Land::of(&terrain)) }, &design);
     assert!(near(&network, dry, 1.5), "a river passes there");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
-    // One mouth for all.
+    // A single mouth for all.
     let mut closed = terrain.clone();
     closed.grid.edges = CLOSED;
     let outlets = [Cell::new(40, 119)];
@@ -619,7 +622,7 @@ fn wishes_are_met() {
     let mouths = vec![MouthPlace { x: 119.5 * 50.0, y: 40.5 * 50.0 }];
     Tables { mouths, ..Tables::default() }.put(&mut closed).unwrap();
     assert_eq!(checked(&closed, &network, &carved), [""; 0]);
-    // Ground to keep off: the greatest river's middle is walled in, and no line crosses it.
+    // Protected ground: the middle of the largest river is walled in, and no line crosses it.
     let greatest = plain.rivers.iter().max_by_key(|river| river.path.len()).unwrap();
     let (k, _) = greatest.path[greatest.path.len() / 2];
     let [y, x] = [k as usize / 120, k as usize % 120];
@@ -671,7 +674,7 @@ fn a_recipe_gives_mouths_and_passes() {
 #[test]
 fn bad_input_is_refused_or_harmless() {
     let design = unbreached();
-    // No sea and closed edges: water ends in the lowest place.
+    // Without a sea and with closed edges, water ends in the lowest place.
     let mut closed = land([60, 60], None, |i, j| 1.5 * (i + j));
     closed.grid.edges = CLOSED;
     let (network, _) = made(&closed, &design);
@@ -679,12 +682,12 @@ fn bad_input_is_refused_or_harmless() {
     assert!(
         network.rivers.iter().all(|river| matches!(river.mouth, Mouth::Outlet | Mouth::Joins { .. } | Mouth::Lake(_)))
     );
-    // Sea above all land: nothing at all.
+    // A sea above all land: there are no rivers at all.
     let drowned = land([40, 40], Some(500.0), |i, j| i + j);
     let (network, carved) = made(&drowned, &design);
     assert!(network.rivers.is_empty() && network.lakes.is_empty() && carved.ground == drowned.ground);
     assert_eq!(checked(&drowned, &network, &carved), [""; 0]);
-    // Flat ground, open and closed, at the lowest height that there is too.
+    // Flat terrain, open and closed, also at the lowest possible height.
     for level in [10.0, -16_000.0] {
         for edges in [[Edge::Open; 4], CLOSED] {
             let mut flat = land([50, 40], None, |_, _| level);
@@ -694,7 +697,7 @@ fn bad_input_is_refused_or_harmless() {
             assert_eq!(checked(&flat, &network, &carved), [""; 0]);
         }
     }
-    // Springs in the sea, places outside, numbers that are none.
+    // Springs in the sea, places outside, values that are not numbers.
     let cone = land([40, 40], Some(0.0), |i, j| 15.0 - (i - 20.0).abs() - (j - 20.0).abs());
     let site = Site::of(Land::of(&cone));
     let refused = |site: &Site<'_>, design: &Design, word: &str| {
@@ -721,13 +724,13 @@ fn bad_input_is_refused_or_harmless() {
     refused(&site, &Design { runoff: f64::NAN, ..unbreached() }, "runoff");
     refused(&site, &Design { meander: -1.0, ..unbreached() }, "meander");
     refused(&Site { rain: Some(&Field::new([3, 3], 1.0)), ..site }, &design, "3 × 3");
-    // Layers that are no numbers count as nothing.
+    // Layers of NaN count as zero.
     let none = Field::new(cone.grid.size, f32::NAN);
     let (network, _) = made_for(&Site { rain: Some(&none), ..site }, &design);
     assert!(network.rivers.is_empty(), "no rain, no rivers");
     let bare = made(&cone, &design);
     assert_eq!(made_for(&Site { hardness: Some(&none), protect: Some(&none), ..site }, &design), bare);
-    // A place that nothing drains to, the summit: a river begins there. One cell, one row, one column.
+    // At a place to which nothing drains, the summit, a river begins. Then a single cell, row and column.
     let (network, _) = made_for(&Site { passes: &[Pass { cell: Cell::new(20, 20), reach: 0.0 }], ..site }, &design);
     assert!(network.rivers.iter().any(|river| (river.vertices[0].place[0] - 20.5).abs() < 2.0));
     for size in [[1, 1], [1, 50], [50, 1], [2, 2]] {
@@ -809,11 +812,11 @@ fn the_letter_runs_to_the_sea_and_never_up() {
         let bad = checked(&terrain, &network, &carved);
         let known = ["crosses", "channel", "width", "ground", "lines", "water of", "the land"];
         assert!(bad.iter().all(|line| known.iter().any(|word| line.starts_with(word))), "{seed}: {bad:?}");
-        // Three sources, three heads at most.
+        // Three sources give at most three river heads.
         let (few, _) = sampled::make(&site, &Sampling { sources: 3, ..all }, Key::new(seed, "letter")).unwrap();
         assert!((1..=3).contains(&few.rivers.len()));
     }
-    // Land that has no way to the sea has no rivers, and the sea no points to draw.
+    // Land without a path to the sea has no rivers, and the sea has no points to draw.
     let drowned = land([40, 40], Some(500.0), |i, j| i + j);
     let (network, carved) = sampled::make(&Site::of(Land::of(&drowned)), &Sampling::default(), Key::ZERO).unwrap();
     assert!(network.rivers.is_empty() && carved.ground == drowned.ground);
@@ -822,8 +825,8 @@ fn the_letter_runs_to_the_sea_and_never_up() {
     assert!(error.contains("climb") && error.contains("1 to 1000"), "{error}");
 }
 
-/// The share of the length of `first`'s ten greatest rivers that lies within two cells of water of `other` of at least half the
-/// discharge, and the same of widths within 5 % among those within.
+/// Returns the fraction of the length of `first`'s ten largest rivers that is within two cells of water of `other`
+/// with at least half the discharge; and among that, the fraction whose widths agree within 5 %.
 fn stays(first: &Network, other: &Network) -> [f64; 2] {
     let mut rivers: Vec<u32> = first.rivers.iter().map(|river| river.number).collect();
     rivers.sort_unstable();
@@ -860,7 +863,7 @@ fn stays(first: &Network, other: &Network) -> [f64; 2] {
                     within += step;
                     alike += if (width / pair[0].width - 1.0).abs() <= 0.05 { step } else { 0.0 };
                 }
-                // Through a lake it runs as well.
+                // It counts as well if the river runs through a lake.
                 None if other.lake[(cell[0], cell[1])] > 0 => lakes += step,
                 None => {}
             }
@@ -879,7 +882,7 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
         let mut rough = terrain.clone();
         let [rows, cols] = rough.grid.size;
         for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
-            // Of a standard deviation of 1 m.
+            // With a standard deviation of 1 m.
             let by = key.cell([i as i64, j as i64]).normal();
             rough.ground[(i, j)] = Height::saturating(rough.ground[(i, j)].metres() + by);
         }
@@ -893,7 +896,7 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
 
 #[test]
 fn a_denser_network_has_the_same_great_rivers() {
-    // Half the catchment, and half the distance between rivers: a quarter of it.
+    // Half the catchment corresponds to half the distance between rivers; then a quarter.
     for fine in [&MIDDLE, &DENSE] {
         let [within, alike] = stays(&SPARSE, fine);
         eprintln!("density: {within:.4} within two cells, widths {alike:.4}");
@@ -903,7 +906,8 @@ fn a_denser_network_has_the_same_great_rivers() {
 
 #[test]
 fn widths_are_of_the_water_not_of_how_many_rivers_are_drawn() {
-    // Widths and discharges at the cells of paths; near heads, where rivers begin narrow, they are not those of hydraulic geometry.
+    // Widths and discharges at the cells of the paths. Near their heads rivers begin narrow, so these do not follow
+    // hydraulic geometry.
     let at_cells = |network: &Network| {
         let places = network
             .rivers
@@ -922,7 +926,7 @@ fn widths_are_of_the_water_not_of_how_many_rivers_are_drawn() {
     assert!(100 * both > 90 * coarse.len() && 100 * same >= 95 * both, "{same} of {both} of {}", coarse.len());
 }
 
-/// The same land in cells half as wide, between whose middles heights go evenly.
+/// The same terrain in cells half as wide, linearly interpolated between the cell centres.
 fn finer(terrain: &Terrain) -> Terrain {
     let [rows, cols] = terrain.grid.size;
     let mut grid = Grid::new([2 * rows, 2 * cols], terrain.grid.cell / 2.0).unwrap();
@@ -941,7 +945,7 @@ fn finer(terrain: &Terrain) -> Terrain {
     Terrain::from_ground(grid, ground).unwrap()
 }
 
-/// A network's places in cells twice as wide.
+/// Converts a network's positions to cells twice as wide.
 fn coarser(mut network: Network) -> Network {
     network.lake = Field::generate(network.size.map(|n| n / 2), |i, j| network.lake[(2 * i, 2 * j)]);
     (network.size, network.cell) = (network.size.map(|n| n / 2), 2.0 * network.cell);
@@ -972,7 +976,8 @@ fn the_letters_rivers_depend_on_its_points() {
         });
         let [within, alike] = stays(&coarse, &fine);
         eprintln!("letter, {spacing} m: {within:.4} within two cells, widths {alike:.4}");
-        // What the document says of itself: its widths go with the number of samples, and its lines from sample to sample.
+        // The limits of the sampled method of Eymard & Peurière: widths depend on the number of samples, and lines run
+        // from sample to sample.
         assert!(alike < 0.5, "{within} {alike}");
     }
 }
@@ -1001,7 +1006,7 @@ fn great_rivers_are_where_water_gathers() {
             let near =
                 span(y, network.size[0]).flat_map(|i| span(x, network.size[1]).map(move |j| (i, j))).any(|(i, j)| {
                     let apart = (i as f64 + 0.5 - y).hypot(j as f64 + 0.5 - x);
-                    // Within two cells of the line lies a stream of at least half the catchment.
+                    // Within two cells of the line there is a stream with at least half the catchment.
                     apart <= 2.0 && f64::from(gathered[(i, j)]) >= 0.5 * cells
                 });
             all += step;
@@ -1014,7 +1019,7 @@ fn great_rivers_are_where_water_gathers() {
 
 #[test]
 fn every_check_holds_on_land_that_water_has_shaped() {
-    // The preset of hills, small: a tributary once turned back over its own way to where it joins.
+    // The preset of hills, small: there, a tributary once turned back over its own path to the confluence.
     for (name, cells) in [("hills", 256), ("alpine", 96)] {
         let terrain = shared_preset(name, cells, None);
         let design = Design { catchment: 200.0 * terrain.grid.cell_area(), ..Design::default() };

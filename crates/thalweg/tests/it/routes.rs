@@ -1,4 +1,4 @@
-//! Breaching, D∞ and basins, against slow versions and surfaces whose answer is known.
+//! Tests of breaching, D∞ and basins, against slow versions and surfaces whose answer is known.
 
 use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
@@ -12,7 +12,7 @@ use thalweg_flow::breach::{BreachLimits, breach_depressions};
 use thalweg_flow::infinity::{self, accumulate_d_infinity, route_d_infinity, share};
 use thalweg_flow::{Land, PIT, Part, VOID, d8, downstream, fill};
 
-/// Random ground, some of it with closed edges, cells without data, sea, an outlet.
+/// Random ground, some of it with closed edges, cells without data, sea, or an outlet.
 struct Ground {
     grid: Grid,
     ground: Field<Height>,
@@ -46,8 +46,8 @@ fn sum(ground: &Field<Height>) -> i64 {
     ground.as_slice().iter().map(|h| i64::from(h.0)).sum()
 }
 
-/// Breaching by trying all ways: costs are lowered along every step until none can be (Bellman–Ford). For ground on
-/// which no two cells are of one height.
+/// Breaches depressions by trying all paths: costs are lowered along every step until none can be lowered
+/// (Bellman–Ford). The ground must have no two cells of equal height.
 fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize) {
     let parts = land.parts();
     let cols = land.grid.cols();
@@ -124,7 +124,7 @@ fn breached_ground_drains() {
         let ground = Ground::random(Key::new(case, "drains"), 12, [3, 8, 60][case as usize % 3]);
         let land = ground.land();
         let free = breach_depressions(&land, &BreachLimits::default()).unwrap();
-        // The stand-in for an outlet may move when the ground is cut, but all still drains.
+        // The substitute for an outlet may move when the ground is incised, but everything still drains.
         assert_eq!(fill::fill_depressions(&land.under(&free.ground)), free.ground, "case {case}");
         assert_eq!(free.kept, 0, "case {case}");
         let units = 2;
@@ -153,8 +153,8 @@ fn breaching_with_nothing_allowed_changes_nothing() {
 
 #[test]
 fn a_level_dam_is_cut_straight() {
-    // A pit, a dam of one height three cells thick, and the open edge: the shortest of the equal ways is the straight
-    // one.
+    // A pit, a dam of one height that is three cells thick, and the open edge: the straight path is the shortest of
+    // the equal ones.
     let mut grid = Grid::new([9, 5], 10.0).unwrap();
     grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     let mut ground = Field::new(grid.size, Height(50));
@@ -173,8 +173,8 @@ fn the_angle_of_a_plane_is_its_own() {
     let grid = Grid::new([5, 7], 10.0).unwrap();
     for step in 0..720 {
         let theta = (f64::from(step) + 0.25) * TAU / 720.0;
-        // Falls of a million units a cell, so each difference, off by a unit at most, turns the angle by at most
-        // √2 · 10⁻⁶; an f32 under 2π is off by 2.4 · 10⁻⁷ at most, twice here.
+        // The falls are a million units a cell, so that each difference, off by at most a unit, turns the angle by at
+        // most √2 · 10⁻⁶; an f32 below 2π is off by at most 2.4 · 10⁻⁷, twice here.
         let height = |i: usize, j: usize| -1e6 * (libm::cos(theta) * j as f64 - libm::sin(theta) * i as f64);
         let ground = Field::generate(grid.size, |i, j| Height(height(i, j).round() as i32));
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
@@ -200,14 +200,14 @@ fn a_cone_is_the_same_from_all_sides() {
     for i in 1..n - 1 {
         for j in 1..n - 1 {
             let (y, x) = away(i, j);
-            // On axes and diagonals two facets may be equals, and the hash picks one.
+            // On axes and diagonals two facets may be equal, and the tie-break hash decides.
             if x == 0.0 || y == 0.0 || x.abs() == y.abs() {
                 continue;
             }
             let turned = f64::from(angles[(n - 1 - j, i)]);
             let apart = |a: f64, b: f64| ((a - b).rem_euclid(TAU)).min((b - a).rem_euclid(TAU));
             assert!(apart(f64::from(angles[(i, j)]) + FRAC_PI_2, turned) < 1e-6, "({i}, {j})");
-            // The facet lies up to a cell farther out, so it sees a direction between those of its corners.
+            // The facet extends up to a cell farther out, so its direction is between those of its corners.
             let out = libm::atan2(-y, x).rem_euclid(TAU);
             assert!(apart(f64::from(angles[(i, j)]), out) < 1.0 / x.hypot(y), "({i}, {j})");
         }
@@ -217,7 +217,7 @@ fn a_cone_is_the_same_from_all_sides() {
 #[test]
 fn shares_are_of_the_neighbours_on_either_side() {
     assert_eq!(share(0.0), Some([(0, infinity::WHOLE), (7, 0)]));
-    // Halfway between north (90°) and north-west (135°); in f32 the half is off by no more than a part in 2²³ · ½.
+    // Halfway between north (90°) and north-west (135°); in f32 the half is off by at most a part in 2²³ · ½.
     let [(first, north), (second, north_west)] = share(1.963_495_4).unwrap();
     assert_eq!((first, second), (6, 5));
     assert!(north.abs_diff(north_west) < 16 && north + north_west == infinity::WHOLE);

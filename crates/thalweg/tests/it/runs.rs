@@ -1,5 +1,5 @@
-//! Runs and checkpoints: saved after any step a run goes on to the same bits; a file that is damaged, cut off or made with
-//! intent is refused, and nothing panics.
+//! Tests of runs and checkpoints: a run saved after any step continues to the same bits; a damaged, truncated or
+//! forged file is refused, and nothing panics.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,8 @@ use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
-/// All that a checkpoint holds, over several tiles so that droplets wait between steps: loose ground, cells without data, layers of all three kinds, droplets under way.
+/// Builds a run with everything that a checkpoint can contain, over several tiles so that droplets wait between steps:
+/// sediment, cells without data, layers of all three kinds, and active droplets.
 fn busy() -> Run {
     let recipe = Recipe::parse(
         r#"
@@ -45,7 +46,7 @@ fn busy() -> Run {
     Run::over(recipe, terrain).unwrap()
 }
 
-/// A run without its clock's readings.
+/// Returns a run's report with all measured times set to 0.
 fn outcome(run: &Run) -> serde_json::Value {
     let mut report = run.report();
     for stage in report["stages"].as_array_mut().unwrap() {
@@ -89,7 +90,7 @@ fn the_report_says_what_was_done() {
     assert_eq!(report["stages"][2]["budget"]["particles"], run.reports()[2].budget.particles);
     assert_eq!(report["fingerprints"]["ground"], run.terrain().fingerprints()["ground"]);
     assert!(!run.terrain().layers.contains_key("hardness"), "a stage's inputs go with it");
-    // The ledger closes over the whole run.
+    // The mass balance closes over the whole run.
     let change: i128 = run.reports().iter().map(|stage| stage.budget.solid_change()).sum();
     assert_eq!(run.terrain().solid(), change);
 }
@@ -116,7 +117,8 @@ fn a_stage_without_its_layer_says_so_and_changes_nothing() {
 
 #[test]
 fn masks_come_from_files_scaled() {
-    // A mask of 0 to 30 m as hardness: 0 at 10 m, 1 at 20 m and over. Droplets cannot dig the eastern part.
+    // A mask of 5 and 25 m used as hardness: 0 at 10 m and below, 1 at 20 m and above. Droplets cannot erode the
+    // eastern part.
     let folder = tempfile::tempdir().unwrap();
     let grid = Grid::new([30, 40], 10.0).unwrap();
     let mask = Field::generate([30, 40], |_, j| Height::saturating(if j < 20 { 5.0 } else { 25.0 }));
@@ -149,7 +151,7 @@ fn a_hole_in_an_elevation_model_leaves_the_ground_alone() {
     assert_eq!(run.terrain().ground[(12, 12)].metres(), 70.0);
 }
 
-/// A checkpoint in the middle of the droplets, in bytes.
+/// Returns the bytes of a checkpoint taken while droplets are active.
 fn checkpoint(folder: &Path) -> Vec<u8> {
     let mut run = busy();
     while run.terrain().tables.is_empty() {
@@ -171,7 +173,7 @@ fn damaged_and_cut_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let whole = checkpoint(folder.path());
     assert!(take_up(folder.path(), &whole).is_ok());
-    // Every byte of the front, then a sample of the rest, to the last.
+    // Every byte of the beginning, then a sample of the rest up to the last byte.
     for at in (0..200).chain((200..whole.len()).step_by(2003)).chain([whole.len() - 1]) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
@@ -185,7 +187,7 @@ fn damaged_and_cut_files_are_refused() {
     assert!(Run::resume(&folder.path().join("none")).is_err());
 }
 
-/// The file with its header changed and its checksum made to fit again: a lie, not damage.
+/// Returns the file with its header or content changed and a matching checksum: a forgery, not damage.
 fn forged(whole: &[u8], change: impl Fn(&mut serde_json::Value, &mut Vec<u8>)) -> Vec<u8> {
     let length = u64::from_le_bytes(whole[16..24].try_into().unwrap()) as usize;
     let mut header: serde_json::Value = serde_json::from_slice(&whole[24..24 + length]).unwrap();
@@ -232,14 +234,14 @@ fn headers_that_lie_are_refused() {
         let bytes = forged(&whole, |header, _| *header.pointer_mut(at).unwrap() = lie.clone());
         assert!(take_up(folder.path(), &bytes).is_err(), "{at} = {lie}");
     }
-    // A header longer than the file, and than memory.
+    // A header that is longer than the file, and one that is longer than memory.
     for length in [whole.len() as u64, u64::MAX, u64::MAX - 24] {
         let mut bytes = whole[..whole.len() - 8].to_vec();
         bytes[16..24].copy_from_slice(&length.to_le_bytes());
         bytes.extend(xxhash_rust::xxh3::xxh3_64(&bytes).to_le_bytes());
         assert!(take_up(folder.path(), &bytes).is_err());
     }
-    // A table whose columns differ in length: the last column gives four bytes to a layer of nothing.
+    // A table whose columns differ in length: the last column gives four bytes to an empty layer.
     let uneven = forged(&whole, |header, content| {
         let sections = header["sections"].as_array_mut().unwrap();
         let last = sections.last_mut().unwrap();
@@ -247,7 +249,7 @@ fn headers_that_lie_are_refused() {
         content.truncate(content.len() - 4);
     });
     assert!(take_up(folder.path(), &uneven).is_err());
-    // Ground above all accepted elevations, and loose ground below zero.
+    // Elevations above the accepted range, and negative sediment thickness.
     for (name, value) in [("ground", i32::MAX), ("loose", -1), ("loose", i32::MAX)] {
         let bytes = forged(&whole, |header, content| {
             let sections = header["sections"].as_array().unwrap();
@@ -261,7 +263,8 @@ fn headers_that_lie_are_refused() {
 
 #[test]
 fn whatever_the_content_a_run_goes_on_or_is_refused() {
-    // Any bytes behind a true checksum: each section in turn filled with ones, zeros, signs, NaN; and ledgers at the limit.
+    // Arbitrary bytes behind a valid checksum: each section in turn is filled with ones, zeros, signs and NaN, and
+    // mass balances are at their limits.
     let folder = tempfile::tempdir().unwrap();
     let whole = checkpoint(folder.path());
     let count = forged_sections(&whole);
@@ -301,7 +304,7 @@ fn forged_sections(whole: &[u8]) -> usize {
 
 #[test]
 fn a_run_over_a_given_terrain_is_taken_up_without_its_source() {
-    // A single model over a caller's terrain has neither extent nor file; its checkpoint has the terrain.
+    // A single model over a caller's terrain has neither extent nor file; its checkpoint contains the terrain.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
     let recipe = Recipe::single(models::find_model("droplets").unwrap(), u64::MAX);
@@ -317,7 +320,7 @@ fn a_run_over_a_given_terrain_is_taken_up_without_its_source() {
 
 #[test]
 fn a_georeference_comes_back_to_the_bit() {
-    // The northing of a real elevation model whose last bit was lost on the way through the checkpoint's text.
+    // The northing of a real elevation model whose last bit used to be lost in the checkpoint's text.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
     let mut grid = Grid::new([2, 2], 30.0).unwrap();

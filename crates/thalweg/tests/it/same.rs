@@ -1,11 +1,12 @@
-//! Compares builds of one preset at two resolutions. A test does it at small sizes, the bench at those of the goal.
+//! Compares builds of one preset at two resolutions. A test does it at small sizes, the benchmark at those of the
+//! goal.
 
 use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_render::products::resample::reduce;
 use thalweg_render::products::statistics::correlation;
 use thalweg_sim::presets::PRESETS;
 
-/// Names and texts of the presets, by name, but for those whose cells are a file's.
+/// Returns the names and texts of the presets, sorted by name, except those whose cells come from a file.
 pub fn presets() -> Vec<(String, String)> {
     let mut presets: Vec<_> = PRESETS.iter().map(|preset| (preset.name.to_string(), preset.text.to_string())).collect();
     presets.retain(|(_, text)| !text.contains("\nfrom = "));

@@ -1,4 +1,5 @@
-//! Sessions: whatever is done in one, a fresh run of its recipe comes to the same bits; and no more memory is kept than is allowed.
+//! Tests of sessions: whatever is done in one, a new run of its recipe gives the same bits; and no more memory is used
+//! for marks than is allowed.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use thalweg_sim::run::Run;
 use thalweg_sim::session::{Position, Session};
 use thalweg_sim::sketch::{SketchFeature, SketchFrom, SketchKind};
 
-/// Ground, creep of slopes, rain and a brook on two levels of cells, or on one.
+/// Base terrain, hillslope diffusion, rain and a brook, on two levels of cells or on one.
 fn recipe(is_levelled: bool) -> Recipe {
     let coarsest = if is_levelled { "coarsest = 16" } else { "" };
     let text = format!(
@@ -44,7 +45,7 @@ fn built(recipe: &Recipe) -> Terrain {
     run_recipe(recipe.clone()).into_terrain()
 }
 
-/// The recipe with something changed: what, where, by how much.
+/// Returns the recipe with a change: its kind, its stage and its amount.
 fn edited(recipe: &Recipe, (what, at, by): (u8, usize, u32)) -> Recipe {
     let mut recipe = recipe.clone();
     let at = at % recipe.stages.len();
@@ -76,7 +77,7 @@ fn edited(recipe: &Recipe, (what, at, by): (u8, usize, u32)) -> Recipe {
     recipe
 }
 
-/// What a face may do.
+/// An action that a user interface may take.
 #[derive(Debug, Clone)]
 enum Act {
     Steps(u32),
@@ -104,7 +105,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Does it; what is refused changes nothing.
+/// Takes an action; a refused action changes nothing.
 fn apply(session: &mut Session, act: &Act) {
     let state =
         |session: &Session| (session.run().recipe().to_toml(), session.position(), session.marks().collect::<Vec<_>>());
@@ -134,7 +135,7 @@ fn apply(session: &mut Session, act: &Act) {
     }
 }
 
-/// Goes on by itself, as far as that goes.
+/// Runs the session until it pauses by itself.
 fn come(session: &mut Session) -> thalweg_core::base::error::Result<()> {
     while session.is_going() {
         session.step()?;
@@ -142,7 +143,7 @@ fn come(session: &mut Session) -> thalweg_core::base::error::Result<()> {
     Ok(())
 }
 
-/// Bytes that the first and the last mark of a run hold at least: those stay whatever is allowed.
+/// A bound on the memory of the first and the last mark of a run in bytes, which are kept whatever the limit is.
 fn ends(session: &Session) -> u64 {
     // Two marks: the terrain with all layers, and some text.
     let layers = session.terrain().layers.len() as u64 + 4;
@@ -167,7 +168,7 @@ proptest! {
         if come(&mut session).is_ok() {
             let fresh = built(session.run().recipe());
             prop_assert_eq!(session.terrain().fingerprints(), fresh.fingerprints());
-            // And what is written of the recipe is that recipe.
+            // And the written recipe gives the same terrain.
             let again = Recipe::parse(&session.run().recipe().to_toml()).unwrap();
             prop_assert_eq!(built(&again).fingerprints(), fresh.fingerprints());
         }
@@ -207,7 +208,7 @@ proptest! {
         }
         prop_assert_eq!(session.run().recipe().to_toml(), text.clone());
         come(&mut session).unwrap();
-        // An edit that had fewer steps may have come to its end, and stands beyond.
+        // An edit with fewer steps may have reached the end, so that the session is beyond that position.
         if session.position() == place {
             prop_assert_eq!(session.terrain().fingerprints(), ground.clone());
         }
@@ -253,7 +254,7 @@ fn a_stroke_that_is_undone_leaves_the_run_where_it_stood() {
 
 #[test]
 fn what_is_undone_on_the_way_back_has_never_been_either() {
-    // Before a stroke of the recipe's own, which is due and not made yet.
+    // Before a stroke of the recipe that is due and has not been made yet.
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(3));
     let (place, ground) = (session.position(), session.terrain().fingerprints());
@@ -302,7 +303,7 @@ fn marks_hold_what_they_may_and_are_spread_over_the_run() {
         let exact = session.memory();
         if bound > one && bound < u64::MAX {
             assert!(exact <= bound, "{exact} of {bound}");
-            // In every quarter of the run there is one.
+            // In every quarter of the run there is a mark.
             for quarter in 0..4 {
                 let is_in = |turn: usize, mark: &Position| {
                     mark.turn == turn && (50 * quarter..50 * quarter + 50).contains(&mark.step)
@@ -374,7 +375,7 @@ fn parameters_turned_live_act_from_the_coming_step_on_and_an_edit_sets_that_righ
     session.edit(turned).unwrap();
     come(&mut session).unwrap();
     assert_eq!(session.terrain().fingerprints(), fresh);
-    // Undone step by step: to what was watched, and to what had never been turned.
+    // Undone step by step: to the state that was watched, and to the one before any change.
     assert!(session.undo().unwrap() && session.undo().unwrap());
     come(&mut session).unwrap();
     assert_eq!(session.terrain().fingerprints(), built(&recipe(false)).fingerprints());
@@ -416,7 +417,7 @@ fn snapshots_are_of_the_ground_as_it_stands_and_before_is_as_fine() {
         assert_eq!(before.grid.size, session.terrain().grid.size);
         assert_eq!(session.snapshot().fingerprints(), session.terrain().fingerprints());
     }
-    // On the first level it is the bare ground, and there it is again after going back.
+    // On the first level it is the bare terrain, and it is there again after going back.
     let slopes = session.marks().find(|mark| mark.turn == 2).unwrap();
     session.go_to(slopes).unwrap();
     assert!(session.before().unwrap().ground == hills.ground);
@@ -432,7 +433,7 @@ fn marks_beyond_a_mark_that_was_gone_back_to_are_of_the_recipe_or_none() {
     session.keep();
     let all: Vec<Position> = session.marks().collect();
     let start = session.go_to(Position { turn: 0, step: 0 }).unwrap();
-    // One of the last stage leaves the marks before it, which can still be gone to.
+    // A change to the last stage keeps the marks before it, to which one can still go.
     let mut other = recipe(false);
     set(&mut other, 3, "softness", 0.2);
     session.edit(other.clone()).unwrap();
@@ -484,7 +485,7 @@ fn strokes_that_an_editor_did_not_know_of_are_kept() {
     set(&mut theirs, 2, "erosion", 0.03);
     let both = session.with_strokes_since(0, theirs.clone()).unwrap();
     assert_eq!(both.stages[1].strokes.len(), 3);
-    // Who knew of the first has taken it out.
+    // An editor that knew of the first stroke has removed it.
     assert_eq!(session.with_strokes_since(1, theirs).unwrap().stages[1].strokes.len(), 2);
     session.edit(both).unwrap();
     session.play();
@@ -520,14 +521,14 @@ fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
         |kind, points: &[[f64; 2]]| SketchFeature::new(kind, points.iter().map(|point| Point::from(*point)).collect());
     let river = line(SketchKind::River, &[[60.0, 40.0], [160.5, 120.0], [200.0, 240.0]]);
     session.draw(river.clone()).unwrap();
-    // From its start, by itself to where it stood.
+    // The run starts from its beginning, and continues by itself to the earlier position.
     assert!(session.is_going() && session.position() == Position { turn: 0, step: 0 });
     come(&mut session).unwrap();
     let (wet, drawn) = (session.terrain().fingerprints(), session.run().recipe().clone());
     assert!(wet != bare && wet == built(&drawn).fingerprints());
     assert_eq!(Recipe::parse(&drawn.to_toml()).unwrap().sketch, drawn.sketch);
 
-    // What is refused is refused in words, and changes nothing.
+    // Invalid features are refused with a message, and change nothing.
     for (feature, words) in [
         (line(SketchKind::Ridge, &[[20.0, 100.0], [220.0, 100.0]]), "runs uphill"),
         (line(SketchKind::River, &[[20.0, 100.0], [220.0, 100.0]]), "two rivers cross"),
@@ -551,7 +552,7 @@ fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
     come(&mut session).unwrap();
     assert_eq!(session.terrain().fingerprints(), wet);
 
-    // Saved, it is two files, which open as the same world.
+    // Saving writes two files, which open as the same world.
     let folder = tempfile::tempdir().unwrap();
     let [path, lines] = ["r.toml", "r.geojson"].map(|name| folder.path().join(name));
     drawn.save(&path).unwrap();
@@ -559,7 +560,7 @@ fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
     let opened = Recipe::open(&path).unwrap();
     assert_eq!(opened.sketch, Some(SketchFrom::File("r.geojson".into())));
     assert_eq!(built(&opened).fingerprints(), wet);
-    // SketchFrom on, it is saved over its own lines; another file of that name stays.
+    // From then on, it is saved over its own sketch file; another file of that name is not overwritten.
     session.open(opened).unwrap();
     session.draw(line(SketchKind::Ridge, &[[220.0, 30.0], [290.0, 200.0]])).unwrap();
     session.run().recipe().save(&path).unwrap();

@@ -1,4 +1,5 @@
-//! What is drawn is read, refused where it contradicts itself, and kept by the ground whatever made it.
+//! Tests of sketches: a drawing is read, refused where it contradicts itself, and respected by the ground whatever
+//! model made it.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchW
 
 const WORLD: SketchWorld = SketchWorld { extent: Extent { width: 15360.0, height: 15360.0 }, sea_level: Some(0.0) };
 
-/// A river with one that joins it, two ridges beside them, heights on a ridge and in a valley.
+/// A river with a tributary, two ridges next to them, and heights on a ridge and in a valley.
 const MASSIF: &str = r#"{"type": "FeatureCollection", "features": [
 {"type": "Feature", "properties": {"kind": "river"}, "geometry": {"type": "LineString", "coordinates": [[4000, 3500], [5000, 6000], [7500, 7500], [8000, 10000], [10500, 12000], [11000, 15360]]}},
 {"type": "Feature", "properties": {"kind": "river"}, "geometry": {"type": "LineString", "coordinates": [[12500, 6000], [10500, 8000], [8000, 10000]]}},
@@ -29,7 +30,7 @@ const PASSAGE: &str = r#"{"type": "FeatureCollection", "features": [
 {"type": "Feature", "properties": {"kind": "ridge"}, "geometry": {"type": "LineString", "coordinates": [[13500, 6500], [10000, 8000], [7000, 10500], [6500, 13500]]}}
 ]}"#;
 
-/// Land that rises and is worn on levels, as the preset of mountains is.
+/// Terrain with uplift and incision on levels, as in the mountain presets.
 const MOUNTAINS: &str = r#"
 [[stage]]
 model = "gradient_noise"
@@ -50,7 +51,7 @@ model = "outlets"
 levels = "last"
 "#;
 
-/// Noise alone, and droplets upon it: nothing that knows of uplift.
+/// Noise alone, with droplets on it: models that do not use uplift.
 const HILLS: &str = r#"
 [[stage]]
 model = "gradient_noise"
@@ -64,7 +65,7 @@ levels = "last"
 density = 0.1
 "#;
 
-/// Width of the first level's cells.
+/// The width of the first level's cells in metres.
 const COARSE: f64 = 240.0;
 
 fn recipe(folder: &Path, sketch: &str, stages: &str, seed: u64) -> Recipe {
@@ -80,7 +81,7 @@ fn cell(terrain: &Terrain, Point { x, y }: Point) -> [usize; 2] {
     [at(y, terrain.grid.rows()), at(x, terrain.grid.cols())]
 }
 
-/// Places along a line, half a coarse cell apart, with the line's direction.
+/// Returns points along a line, half a coarse cell apart, with the line's direction.
 fn stops(feature: &SketchFeature) -> Vec<(Point, [f64; 2])> {
     let along = |pair: &[Point]| {
         let [Point { x: ax, y: ay }, Point { x: bx, y: by }] = [pair[0], pair[1]];
@@ -93,7 +94,8 @@ fn stops(feature: &SketchFeature) -> Vec<(Point, [f64; 2])> {
     feature.points.windows(2).flat_map(along).collect()
 }
 
-/// The greatest distance, in coarse cells, from a river's line to the water that comes from its head. Worked out apart from the library's measure.
+/// Returns the greatest distance, in coarse cells, from a river's line to the flow path that begins at its head. The
+/// computation is independent of the library's measure.
 fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
     let drainage = FlowGraph::new(&Land::of(terrain));
     let (size, cols) = (terrain.grid.cell, terrain.grid.cols());
@@ -111,7 +113,7 @@ fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
     stops(feature).into_iter().map(|(place, _)| gap(place)).fold(0.0, f64::max) / COARSE
 }
 
-/// The share of a ridge's line that stands over both sides, three coarse cells away.
+/// Returns the share of a ridge's line that is higher than both sides at a distance of three coarse cells.
 fn stands(terrain: &Terrain, feature: &SketchFeature) -> f64 {
     let (size, [rows, cols]) = (terrain.grid.cell, terrain.grid.size);
     let stops = stops(feature);
@@ -198,11 +200,11 @@ fn the_ledger_closes_and_a_run_taken_up_again_has_the_same_bits() {
     loop {
         let (cells, solid) = (run.terrain().grid.len() as i128, run.terrain().solid());
         let Some(progress) = run.step().unwrap() else { break };
-        // A unit of the coarser level is four of the finer.
+        // One unit of the coarser level is four of the finer.
         let times = run.terrain().grid.len() as i128 / cells;
         assert_eq!(run.terrain().solid() - times * solid, progress.budget.solid_change(), "{}", progress.label);
         steps += 1;
-        // In the midst of the first level's rivers, whose factors the file holds.
+        // In the middle of the first level's rivers, whose factors are in the file.
         if steps == 30 {
             run.save(&file, &serde_json::Value::Null).unwrap();
         }
@@ -237,7 +239,7 @@ fn land_and_sea_lie_where_a_coast_is_drawn() {
     }
 }
 
-/// A collection of features of a kind, with the properties and the geometry.
+/// Returns a feature collection from pairs of properties and geometry.
 fn collection(features: &[(&str, &str)]) -> String {
     let feature = |(properties, geometry): &(&str, &str)| {
         format!("{{\"type\": \"Feature\", \"properties\": {{{properties}}}, \"geometry\": {geometry}}}")
@@ -355,7 +357,7 @@ fn the_recipe_knows_the_file() {
     assert!(problem.contains("size") && problem.contains("lie at metres"), "{problem}");
     let looped = Recipe::parse("extent = [100.0, 100.0]\nedges = \"looped\"\nsketch = \"a.geojson\"\n").err().unwrap();
     assert!(looped.to_string().contains("`sketch` only applies to a world whose edges end"), "{looped}");
-    // What is written is read again as it was.
+    // A written sketch is read back unchanged.
     let sketch = Sketch::parse(MASSIF, &WORLD).unwrap();
     assert_eq!(Sketch::parse(&sketch.to_geojson(), &WORLD).unwrap(), sketch);
 }

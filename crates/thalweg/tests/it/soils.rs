@@ -1,4 +1,4 @@
-//! Kinds of soil and beds of rock, from a recipe through stages, files, checkpoints and tiles.
+//! Tests of soil kinds and rock beds, from a recipe through stages, files, checkpoints and tiles.
 
 use std::path::Path;
 
@@ -86,13 +86,13 @@ fn beds_lie_as_the_stage_says() {
     let period = f64::from((4.0f64 * 65_536.0) as i32 + (f64::from(7.1f32) * 65_536.0).round() as i32);
     let (sin, cos) = 120f64.to_radians().sin_cos();
     for (row, column) in [(0, 0), (0, 20), (39, 3), (17, 59)] {
-        // Down a tenth towards the south-east from the corner of the world, cells of 15 m, in units.
+        // A dip of one tenth towards the south-east from the corner of the world, with cells of 15 m, in units.
         let [south, east] = [row, column].map(|k: i64| (k as f64 + 0.5) * 15.0);
         let want = 65_536.0 * (0.1 * (sin * east - cos * south) - 3.0);
         let off = (f64::from(plain(row, column)) - want).rem_euclid(period);
         assert!(off < 2.0 || off > period - 2.0, "{row}, {column}: {off}");
     }
-    // The key of the stage warps them: another label is another warp, the same one the same.
+    // The stage's key warps the beds: another label gives another warp, the same label the same.
     let [warped, again] = [lean(RECIPE), lean(RECIPE)];
     let other = lean(&RECIPE.replace("model = \"soils\"", "model = \"soils\"\nlabel = \"ground\""));
     assert!((0..40).all(|row| warped(row, 30) == again(row, 30)));

@@ -1,4 +1,4 @@
-//! Stream power against its steady states, and against what it must never do.
+//! Tests of stream power: against its steady states, and for outcomes that must never occur.
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
@@ -9,7 +9,7 @@ use thalweg_flow::{D8, Land, accumulate, d8, downstream, fill};
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 
-/// Nothing but U and K·Aᵐ·Sⁿ, the same everywhere, along eight directions.
+/// Returns the model with uplift U and incision K·Aᵐ·Sⁿ alone, the same everywhere, with flow in eight directions.
 fn bare() -> StreamPower {
     StreamPower {
         years: 1e7,
@@ -26,7 +26,7 @@ fn bare() -> StreamPower {
     }
 }
 
-/// A plain with 1 m of unevenness; only its southern edge, or what is asked for, is open.
+/// Builds a plain with 1 m of unevenness. Only its southern edge is open, unless other `edges` are given.
 fn plain(size: [usize; 2], cell: f64, edges: [Edge; 4]) -> Terrain {
     let key = Key::new(4, "plain");
     let grid = Grid { edges, ..Grid::new(size, cell).unwrap() };
@@ -44,7 +44,7 @@ fn run(model: &StreamPower, terrain: &mut Terrain) -> MassBalance {
     budget
 }
 
-/// Greatest relative error of the steady slope S = (c·U/K)^(1/n)·A^(−m/n) over all cells above base level.
+/// Returns the greatest relative error of the steady slope S = (c·U/K)^(1/n)·A^(−m/n) over all cells above base level.
 fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
     let land = Land::of(terrain);
     let filled = fill::fill_depressions(&land);
@@ -75,8 +75,8 @@ fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
 
 #[test]
 fn steady_slope_of_a_strip() {
-    // A strip one cell wide has one way down. Rises of 1.6 million units a step; slopes of 0.005 to 1 over 50 m are
-    // falls of 10⁴ units and more, of which the last step's rounding leaves one or two: 2·10⁻⁴.
+    // A strip one cell wide has one flow path. Uplift is 1.6 million units a step; slopes of 0.005 to 1 over 50 m are
+    // falls of 10⁴ units and more, of which the last step's rounding leaves one or two: a relative error of 2·10⁻⁴.
     for (n, erodibility, bound) in [(1.0, 7e-6, 1e-3), (0.5, 1e-5, 1e-2), (2.0, 7e-6, 1e-2)] {
         let model = StreamPower { slope_exponent: n, erodibility, ..bare() };
         let mut terrain = plain([100, 1], 50.0, SOUTH);
@@ -89,7 +89,7 @@ fn steady_slope_of_a_strip() {
 #[test]
 fn steady_slope_of_a_branching_land() {
     for (n, erodibility, bound) in [(1.0, 7e-6, 1e-3), (0.5, 1e-5, 1e-2), (2.0, 7e-6, 1e-2)] {
-        // Divides go on moving long after rivers have found their slopes: time enough for both.
+        // Divides keep moving long after the rivers have reached their steady slopes; the duration is enough for both.
         let model = StreamPower { slope_exponent: n, erodibility, years: 2e8, step: 1e6, ..bare() };
         let mut terrain = plain([48, 40], 100.0, SOUTH);
         terrain.ground.row_mut(47).fill(Height::ZERO);
@@ -101,7 +101,8 @@ fn steady_slope_of_a_branching_land() {
 
 #[test]
 fn deposition_steepens_the_steady_slope() {
-    // Yuan et al. 2019, eq. 8: by 1 + G. Sweeps end within 131 units of rest, of falls that are some 10⁵.
+    // By a factor of 1 + G (Yuan et al. 2019, eq. 8). The sweeps end within 131 units of convergence, for falls of
+    // about 10⁵ units.
     let model = StreamPower { deposition: 1.0, loose_ease: 1.0, years: 2e7, ..bare() };
     let mut terrain = plain([60, 1], 100.0, SOUTH);
     run(&model, &mut terrain);
@@ -111,8 +112,9 @@ fn deposition_steepens_the_steady_slope() {
 
 #[test]
 fn a_knickpoint_travels_at_its_celerity() {
-    // No uplift, n = 1, a strip at 200 m over base level at 0, A constant by m = 0: a wave of speed K goes up the strip,
-    // smeared by the implicit scheme to √(distance·(dx + K·dt)) (its numerical diffusion).
+    // Without uplift, with n = 1 and with A made constant by m = 0, on a strip at 200 m above a base level of 0, a
+    // wave of speed K moves up the strip. The implicit scheme's numerical diffusion smears it over √(distance·(dx +
+    // K·dt)).
     let model = StreamPower { uplift: 0.0, area_exponent: 0.0, erodibility: 0.01, years: 3e5, step: 500.0, ..bare() };
     let grid = Grid { edges: SOUTH, ..Grid::new([100, 1], 50.0).unwrap() };
     let ground = Field::generate([100, 1], |i, _| Height::saturating(if i == 99 { 0.0 } else { 200.0 }));
@@ -125,7 +127,7 @@ fn a_knickpoint_travels_at_its_celerity() {
     assert!(terrain.ground[(0, 0)].metres() > 199.0, "the head has not heard of it");
 }
 
-/// A plateau with hollows of all sizes over an open southern edge.
+/// Builds a plateau with depressions of all sizes above an open southern edge.
 fn hollows() -> Terrain {
     let mut terrain = plain([60, 50], 40.0, SOUTH);
     let key = Key::new(8, "hollows");
@@ -154,14 +156,14 @@ fn a_lake_is_never_dug_and_all_land_drains_in_the_end() {
         for k in 0..before.len() {
             let (old, new) = (before.as_slice()[k], terrain.ground.as_slice()[k]);
             assert!(new <= old);
-            // Cut only down to the water's new level.
+            // The ground is incised only down to the new water level.
             assert!(new == old || new >= after.as_slice()[k], "step {step}, cell {k}");
             lakes += usize::from(filled.as_slice()[k] > old);
         }
         wet.push(lakes);
     }
     assert!(wet[0] > 300, "there are lakes to begin with: {}", wet[0]);
-    // Outlets wear down by 7·10⁻⁶·A^0.45·S a year: in a million years to the floors.
+    // Outlets are incised by 7·10⁻⁶·A^0.45·S a year: within a million years, down to the lake floors.
     assert!(wet[wet.len() - 1] == 0, "{} cells of lake are left", wet[wet.len() - 1]);
 }
 
@@ -187,7 +189,7 @@ fn sediment_fills_lakes_and_builds_a_plain_where_the_slope_breaks() {
     assert!(foot > 1.0 && foot > 2.0 * far, "a fan at the foot, {foot} m, that thins out, {far} m");
     let loose = terrain.loose.as_ref().unwrap();
     assert!(loose[(33, 15)].0 > 0 || loose[(33, 16)].0 > 0);
-    // A lake behind a bar takes all that comes until it is full.
+    // A lake behind a bar traps all sediment that reaches it until it is full.
     let mut lakes = hollows();
     let before: f64 = lakes.ground.as_slice().iter().map(|h| h.metres()).sum();
     let filled = fill::fill_depressions(&Land::of(&lakes));
@@ -208,7 +210,7 @@ fn rise_is_booked_and_base_level_stays() {
         let budget = run(&model, &mut terrain);
         assert_eq!(terrain.ground.row(39), &rim[..], "stride {stride}");
         assert_eq!(terrain.solid() - before, budget.solid_change());
-        // 5·10⁻⁴ m a year over 100 000 years (and a fifth, and so on), times some log-normal factor.
+        // 5·10⁻⁴ m a year over 100 000 years (and over a fifth of that, and so on), times a log-normal factor.
         assert!(budget.added as f64 / UNITS / 2000.0 > 20.0);
     }
 }
@@ -242,7 +244,8 @@ fn factors_scale_and_bad_ones_are_refused() {
     assert!((f64::from(risen) - rise).abs() <= 2.0, "what does not erode");
 }
 
-/// Water counts for land: a quarter of 4 m a year everywhere is a metre a year, and that is what area alone is.
+/// Rainfall weights the drainage area: a quarter of 4 m a year everywhere is one metre a year, which is the same as
+/// area alone.
 #[test]
 fn rain_is_the_water_that_cuts() {
     for area in [Area::D8, Area::Multiple] {
@@ -257,14 +260,14 @@ fn rain_is_the_water_that_cuts() {
             (terrain.ground, budget.eroded)
         };
         let (plain, eroded) = grown(0.0, None);
-        // Left alone where it is not asked for, whatever the layer says.
+        // If the rain parameter is 0, the layer has no effect, whatever its values.
         assert_eq!(grown(0.0, Some(&|_| 0.3)).0, plain);
         let (same, _) = grown(4.0, Some(&|_| 0.25));
         let differ = plain.as_slice().iter().zip(same.as_slice()).map(|(a, b)| (a.0 - b.0).abs()).max().unwrap();
         assert!(differ <= if area == Area::D8 { 0 } else { 200 }, "{area:?}: {differ} units");
-        // Without the layer all rain falls: twice the water cuts more.
+        // Without the layer, all rain falls: twice the water incises more.
         assert!(grown(2.0, None).1 > eroded);
-        // A wet half is cut lower than a dry one, whose water is counted as little.
+        // A wet half is incised lower than a dry one, where rainfall is a hundredth.
         let (ground, _) = grown(1.0, Some(&|j| if j < 20 { 1.0 } else { 0.01 }));
         let mean = |cols: std::ops::Range<usize>| {
             (0..29).flat_map(|i| ground.row(i)[cols.clone()].iter()).map(|z| i64::from(z.0)).sum::<i64>()

@@ -1,4 +1,4 @@
-//! Strokes of a hand: what they do to the ground, and that a build repeats to the bit what was done live.
+//! Tests of brush strokes: their effect on the ground, and that a build repeats to the bit what was done live.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ tables = { springs = [{ x = 300, y = 200.5, rate = 2 }] }
 strokes = [{ step = 12, tool = "smooth", x = 200, y = 200, radius = 150, strength = 1 }]
 "#;
 
-/// A stroke of any tool, at any places in and round a world of that size.
+/// Returns a stroke of any tool at arbitrary places in and around a world of the given size.
 fn any_stroke(key: Key, [width, height]: [f64; 2]) -> Stroke {
     let tools: Vec<Tool> = Tool::all().collect();
     let tool = tools[(key.and(0).unit() * tools.len() as f64) as usize];
@@ -155,7 +155,7 @@ fn strokes_are_read_and_written_back() {
     assert!(refused.contains("brook.strokes[1].x = 601 m: allowed is 0 to 600 m"), "{refused}");
 }
 
-/// Flat ground at 100 m, 900 m wide.
+/// Builds flat ground at 100 m that is 900 m wide.
 fn flat(cells: usize) -> Terrain {
     let grid = Grid::new([cells, cells], 900.0 / cells as f64).unwrap();
     Terrain::from_ground(grid, Field::new([cells, cells], Height::saturating(100.0))).unwrap()
@@ -180,7 +180,7 @@ fn act(stroke: &Stroke, terrain: &mut Terrain) -> thalweg_models::model::MassBal
 
 #[test]
 fn a_hill_has_its_volume_at_any_resolution() {
-    // π·r²·h/3, to 0.35 % by the fall-off's own test, a cell's height being rounded by half a unit beside that.
+    // π·r²·h/3, to 0.35 % by the fall-off's own test; in addition, a cell's height is rounded by up to half a unit.
     let want = std::f64::consts::PI * 130.0 * 130.0 * 7.0 / 3.0;
     for cells in [1, 3, 10, 45, 90, 301, 900] {
         for (tool, sign) in [(Tool::Raise, 1.0), (Tool::Lower, -1.0)] {
@@ -196,7 +196,7 @@ fn a_hill_has_its_volume_at_any_resolution() {
     let at = |i: usize, j: usize| terrain.ground[(i, j)].metres() - 100.0;
     assert!((at(450, 450) - 7.0).abs() < 0.001, "the middle has the strength");
     assert!(at(450, 450 + 131) == 0.0 && (0.0..0.02).contains(&at(450, 450 + 127)), "it ends at the radius, gently");
-    // (1 − 1/4)² of it half way.
+    // (1 − 1/4)² of the strength at half the radius.
     assert!((at(450 + 65, 450) - 7.0 * 0.5625).abs() < 0.02, "{}", at(515, 450));
 }
 
@@ -233,7 +233,7 @@ fn smoothing_keeps_planes_and_edges_and_wears_down_a_spike() {
     spike.ground[(10, 10)] = Height::saturating(200.0);
     act(&smooth, &mut spike);
     assert!(spike.ground[(10, 10)].metres() < 102.0 && spike.ground[(13, 12)].metres() > 100.01);
-    // One cell round about: the mean of nine, for the weight is 1 there to a thousandth.
+    // One cell around the spike the result is the mean of nine cells, because the weight there is 1 to a thousandth.
     let mut spike = flat(90);
     spike.ground[(45, 45)] = Height::saturating(190.0);
     act(&stroke(Tool::Smooth, &[[455.0, 455.0]], &[("radius", 40.0), ("strength", 1.0)]), &mut spike);
@@ -280,7 +280,7 @@ fn paint_makes_layers_that_models_heed() {
         let refused = paint.act(&mut terrain, &Hand { droplets: &droplets, key: Key::ZERO }).unwrap_err();
         assert!(refused.to_string().contains(spec.name));
     }
-    // What is protected by hand before a stage is not dug by it.
+    // Ground that the user protects before a stage is not eroded by it.
     let text = "extent = [900, 900]\ncells = 90\n[[stage]]\nmodel = 'gradient_noise'\n[[stage]]\nmodel = 'droplets'\n\
                 strokes = [{ tool = 'protect', x = 450, y = 450, radius = 1e8, strength = 1 }]";
     let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
@@ -336,7 +336,7 @@ fn droplets_of_a_hand_start_round_their_place_and_disturb_no_others() {
     while run.reports().len() < 3 && !run.is_done() {
         run.step().unwrap();
         if run.reports().len() == 2 && run.terrain().tables.contains_key("droplets") {
-            // In the middle of a rain: who is under way stays where it is.
+            // In the middle of a rain stage: active droplets stay where they are.
             let before = run.terrain().tables.clone();
             run.stroke(Stroke { count: 100, ..Stroke::new(Tool::Droplets, Vec::new()) }).unwrap();
             assert!(run.terrain().tables == before);
@@ -344,7 +344,7 @@ fn droplets_of_a_hand_start_round_their_place_and_disturb_no_others() {
     }
     assert_eq!(run.reports()[2].budget.particles, 400);
     assert!(run.terrain().tables.is_empty());
-    // 30 steps of 10 m from within 200 m, the brush two cells wide: nothing is changed farther away.
+    // With 30 steps of 10 m from within 200 m and a brush two cells wide, nothing farther away changes.
     let mut fresh = flat(300);
     fresh.grid.cell = 10.0;
     fresh.ground = Field::generate([300, 300], |i, j| Height::saturating(i as f64 * 4.0 + (j % 7) as f64));
@@ -375,7 +375,7 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
         Recipe::parse(&text).unwrap()
     };
     let mut without = Run::new(recipe("")).unwrap();
-    // Not asked for: its layer, its place in the world, its steps.
+    // The layer, the place in the world and the steps of a muted stage are not checked.
     let text = "[[stage]]\nmodel = 'elevation'\nmuted = true\nlayers = { amount = 'missing.tif' }\n\
                 strokes = [{ step = 77, tool = 'raise', x = 1, y = 1 }]\n\
                 [[stage]]\nmodel = 'fluvial'\nmuted = true\ntables = { springs = [{ x = 9999, y = 0, rate = 1 }] }\n";
@@ -387,7 +387,7 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
     assert_eq!(with.report()["stages"][1]["muted"], true);
     assert_eq!(with.report()["stages"][1]["steps"], 0);
     assert!(with.report()["stages"][0].get("muted").is_none());
-    // A stroke never goes into a muted stage.
+    // A live stroke is never assigned to a muted stage.
     let mut live = Run::new(recipe(text)).unwrap();
     live.step().unwrap();
     live.stroke(Stroke::new(Tool::Raise, vec![[250.0, 250.0].into()])).unwrap();

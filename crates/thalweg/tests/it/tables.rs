@@ -1,5 +1,5 @@
-//! Tables that come back spoilt, as from a checkpoint made with intent: every model that reads one says which column of which
-//! table is amiss, and neither panics nor goes on without it.
+//! Tests of invalid tables, for example from a forged checkpoint: every model that reads a table reports which column
+//! of which table is wrong, and neither panics nor continues without it.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn tick(step: u32) -> Tick {
     Tick { key: Key::new(20_261_122, "tables"), step }
 }
 
-/// Hills with hollows and loose ground.
+/// Builds hills with depressions and sediment.
 fn hills() -> Terrain {
     let key = Key::new(3, "hills");
     let size = [70, 80];
@@ -28,7 +28,7 @@ fn hills() -> Terrain {
     terrain
 }
 
-/// The terrain after the step that first leaves each of a model's tables, and the number of the next step.
+/// Returns the terrain after the step that first writes each of a model's tables, and the number of the next step.
 fn left(model: &dyn Model) -> Vec<(String, Terrain, u32)> {
     let mut terrain = hills();
     let mut stepper = model.start(&terrain.grid).unwrap();

@@ -1,4 +1,5 @@
-//! Textures of presets: what covers ground lies where it is said to, sums to the whole, and holds no light.
+//! Tests of the presets' textures: ground cover is where its rules say, its shares sum to the whole, and the albedo
+//! has no shading.
 
 use crate::support::{shared_preset, with_threads};
 use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
@@ -23,7 +24,7 @@ fn slope(terrain: &Terrain, i: usize, j: usize) -> f64 {
     (east * east + north * north).sqrt().atan().to_degrees()
 }
 
-/// Share of a terrain's cells of which each material covers most.
+/// Returns, for each material, the share of a terrain's cells that it dominates.
 fn dominant(cover: &GroundCover) -> [f64; COUNT] {
     let mut counts = [0.0; COUNT];
     cover.dominant().as_slice().iter().flatten().for_each(|k| counts[usize::from(*k)] += 1.0);
@@ -106,7 +107,8 @@ fn weights_sum_to_the_whole_and_nothing_lies_where_there_is_no_data() {
 
 #[test]
 fn albedo_has_no_light_in_it() {
-    // Correlation of n independent pairs has a standard error of 1/√n; waves of 100 m in 10 km are 10 000 of them, broad ones fewer.
+    // The correlation of n independent pairs has a standard error of 1/√n; waves of 100 m in 10 km are 10 000 of them,
+    // broader waves fewer.
     let (terrain, recipe) = (shared_preset("alpine", 256, None), presets::find_preset("alpine").unwrap());
     let cover = GroundCover::of(&terrain, &recipe.textures, recipe.rock).unwrap();
     let (albedo, _) = cover.albedo(SeenFrom::Ground);
@@ -152,7 +154,7 @@ fn rules_act_and_bad_ones_are_refused() {
     assert!(share(&cold, "snow") > share(&usual, "snow") && share(&cold, "forest_floor") == 0.0);
     let dry = TextureRules { moisture: 0.0, ..usual.clone() };
     assert!(share(&dry, "grass") == 0.0 && share(&usual, "grass") > 0.0);
-    // Northern sides hold more snow than southern ones; the other way round where the sun stands in the north.
+    // Northern sides have more snow than southern ones, and the other way round where the sun is in the north.
     let sided = |shade: f64| {
         let rules = TextureRules { snowline: 250.0, shade, ..usual.clone() };
         let cover = GroundCover::of(&terrain, &rules, Rock::usual()).unwrap();
@@ -168,7 +170,7 @@ fn rules_act_and_bad_ones_are_refused() {
     assert!(GroundCover::of(&terrain, &bad, Rock::usual()).unwrap_err().to_string().contains("textures.runoff"));
 }
 
-/// Hills of 500 m on cells of 20 m, the same north and south of its middle.
+/// Builds hills of 500 m on cells of 20 m, symmetric about the middle row.
 fn rough(side: usize) -> Terrain {
     let mut terrain = Terrain::new(Grid::new([side, side], 20.0).unwrap());
     terrain.ground = Field::generate([side, side], |i, j| {
@@ -198,7 +200,7 @@ fn flow_goes_with_the_water_but_never_up_the_ground() {
         }
         flow_map(terrain, 0.3)[(9, 9)]
     };
-    // Down the slope, or aslant.
+    // Down the slope, or diagonally.
     assert_eq!(toward(&mut terrain, 0.0, 0.0)[..2], [0.0, 1.0]);
     let [east, south, _] = toward(&mut terrain, 3.0, 3.0);
     assert!((east - 0.5f32.sqrt()).abs() < 1e-6 && (south - 0.5f32.sqrt()).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Drainage by tiles against the same in memory, to the bit.
+//! Tests of drainage by tiles against drainage in memory, to the bit.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,10 +19,10 @@ use thalweg_render::products::lakes::outline_lakes;
 use thalweg_tiled::memory::drain_in_memory;
 use thalweg_tiled::{LayerRead, TileInput, TileLayer, drainage};
 
-/// Units of a metre.
+/// The number of units in a metre.
 const METRE: i32 = 65_536;
 
-/// What an in-memory survey has, as the layers of tiles are.
+/// Returns the data of an in-memory survey in the form of the tiles' layers.
 fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> {
     let area = terrain.grid.cell_area();
     let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
@@ -45,7 +45,7 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
     ])
 }
 
-/// Drains a terrain by tiles of each side, in a drawn order, and compares all that comes of it.
+/// Drains a terrain by tiles of each side, in a pseudo-random order, and compares all results with those in memory.
 fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usize]) {
     let options = &SurveyOptions { depressions: true, ..options.clone() };
     let survey = Survey::of(terrain, options, &mut NoProgress).unwrap();
@@ -88,18 +88,18 @@ fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usiz
     }
 }
 
-/// A terrain of cells of 10 m, its heights in units.
+/// Builds a terrain with cells of 10 m from heights in units.
 fn land(size: [usize; 2], height: impl Fn(usize, usize) -> i32 + Sync) -> Terrain {
     let ground = Field::generate(size, |i, j| Height(height(i, j)));
     Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap()
 }
 
-/// Streams from so many cells on.
+/// Returns options with which streams begin at a drainage area of `cells` cells.
 fn streams(cells: usize) -> SurveyOptions {
     SurveyOptions { threshold: Some(100.0 * cells as f64), ..SurveyOptions::default() }
 }
 
-/// Value noise: hills and hollows about 12 cells wide, and finer ones on them, in metres.
+/// Returns value noise in metres: hills and depressions about 12 cells wide, with finer ones on them.
 fn hills(seed: u64, i: usize, j: usize) -> f64 {
     let key = Key::new(seed, "hills");
     let octave = |wide: usize, high: f64| {
@@ -180,7 +180,7 @@ fn flats_over_many_tiles() {
     let mut closed = land(size, |_, _| METRE);
     closed.grid.edges = [Edge::Closed; 4];
     compare("closed plain", &closed, &streams(30), &sides);
-    // A lake with islands that covers most, and runs over at one place.
+    // A lake with islands that covers most of the terrain and overflows at one place.
     let lake = |i: usize, j: usize| {
         let rim = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
         let island = hills(8, i, j) > 52.0;
@@ -195,7 +195,7 @@ fn flats_over_many_tiles() {
         }
     };
     compare("lake with islands", &land(size, |i, j| lake(i, j) * METRE), &streams(30), &sides);
-    // A corridor that winds inward, seven cells wide, between walls.
+    // A corridor seven cells wide that winds inward between walls.
     let spiral = |i: usize, j: usize| {
         let (y, x) = (i as f64 - rows as f64 / 2.0, (j as f64 - cols as f64 / 2.0) / 2.0);
         let turn = (y.hypot(x) - 4.0 * y.atan2(x) / std::f64::consts::PI) % 8.0;
@@ -209,7 +209,8 @@ fn flats_over_many_tiles() {
     compare("terraces", &land(size, terraces), &streams(30), &sides);
 }
 
-/// One lake whose islands, of a cell or of many, lie within tiles, over borders and round corners; cells touch by corners everywhere.
+/// One lake whose islands, of one cell or many, lie within tiles, across borders and around corners; cells touch at
+/// corners everywhere.
 #[test]
 fn outlines_of_lakes_with_many_islands() {
     let size = [137, 151];
@@ -224,17 +225,17 @@ fn outlines_of_lakes_with_many_islands() {
         let mut holed = land(size, |i, j| (if shape(i, j) == 30 && i % 3 > 0 { 30 } else { 10 }) * METRE);
         holed.nodata = Some(Field::generate(size, |i, j| shape(i, j) == 30 && (i + j) % 2 == 0));
         holed.grid.edges = [Edge::Closed; 4];
-        // The one way out is high up, so that all below it is a lake.
+        // The only outlet is high up, so that everything below it is a lake.
         let options = SurveyOptions { outlets: vec![Cell::new(1, 0)], ..streams(30) };
         compare(name, &holed, &options, &[5, 64, 97]);
     }
-    // As many corners as there can be: every other cell is land.
+    // The largest possible number of corners: every other cell is land.
     let board = |i: usize, j: usize| {
         let rim = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
         if rim || (i + j).is_multiple_of(2) { 30 } else { 10 }
     };
     compare("board", &land(size, |i, j| board(i, j) * METRE), &streams(30), &[1, 2, 31, 64]);
-    // Rings within rings: lakes on islands of lakes.
+    // Nested rings: lakes on islands in lakes.
     let rings = |i: usize, j: usize| [10, 30][i.abs_diff(60).max(j.abs_diff(70)) / 5 % 2];
     compare("rings", &land(size, |i, j| rings(i, j) * METRE), &streams(30), &[7, 20, 64, 97]);
 }
@@ -262,7 +263,7 @@ fn islands_without_data_over_borders_and_corners() {
 fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let transform = Some([500_000.125, 25.0, 0.0, 4_100_000.7, 0.0, -25.0]);
-    // EPSG:32633, as GeoTIFF's keys name it.
+    // EPSG:32633 as GeoTIFF keys.
     let keys = vec![1, 1, 0, 1, 3072, 0, 1, 32633];
     let georeference = Georeference { transform, keys, ..Georeference::default() };
     let plain = Grid::new([90, 80], 25.0).unwrap();
@@ -412,7 +413,7 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
     assert!(refused > 100, "only {refused}");
 }
 
-/// Cuts some bytes off, puts some in, or changes some.
+/// Truncates, extends or changes some bytes.
 fn damage(bytes: &mut Vec<u8>, seed: u64) {
     let key = Key::new(seed, "damage");
     let draw = |what: u64, below: usize| (key.and(what).bits() >> 20) as usize % below.max(1);

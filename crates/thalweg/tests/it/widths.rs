@@ -1,35 +1,36 @@
-//! How wide channels are on the ground: their area over the length of their middle line, place by place.
+//! Measurement of channel widths: the area of channels divided by the length of their centre line, place by place.
 
 use thalweg_core::{Cell, Field};
 use thalweg_flow::Neighbourhood;
 
-/// Cells along a middle line over which a width is taken, on either side.
+/// The number of cells along a centre line over which a width is measured, on either side.
 const WINDOW: usize = 4;
-/// Metres per straight and per diagonal step of a line of cells for lines of all directions alike (Vossepoel & Smeulders
-/// 1982, doi:10.1016/0146-664X(82)90148-9, without their term for corners: within 3 % for any direction).
+/// The length of a straight and of a diagonal step of a line of cells, in cells, unbiased over all directions
+/// (Vossepoel & Smeulders 1982, doi:10.1016/0146-664X(82)90148-9, without their corner term: within 3 % for any
+/// direction).
 const LENGTH: [f64; 2] = [0.980, 1.386];
 
-/// Widths of the channels of a map.
+/// The widths of the channels of a map.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Widths {
-    /// Half of all middle lines' length has less width, in metres.
+    /// The median width in metres: half of the length of all centre lines has less.
     pub median: f64,
-    /// All area over all length, in metres.
+    /// The total area divided by the total length, in metres.
     pub mean: f64,
-    /// Length of the middle lines in metres.
+    /// The length of the centre lines in metres.
     pub length: f64,
-    /// Area of the channels in m².
+    /// The area of the channels in m².
     pub area: f64,
 }
 
-/// The widths of the channels in which the discharge is at least `threshold`, both in m³/s, cells of `cell` metres;
-/// `None` if there is no channel longer than a cell. For what rules do to streams, compare at one threshold and one
-/// number of cells.
+/// Measures the channels in which the discharge is at least `threshold`, both in m³/s, with cells of `cell` metres;
+/// returns `None` if there is no channel longer than a cell. To compare the effect of rules on streams, use the same
+/// threshold and the same number of cells.
 ///
-/// A channel's middle line is what thinning leaves of it (Guo & Hall 1989, doi:10.1145/62065.62074); each of its cells is
-/// given to the nearest cell of the line; a width is the area so given over the line's length, in a window along it. A
-/// line of cells a cell wide has the width of its cells across the flow. On strips of even width, in any direction, the
-/// median is within a twelfth, or three quarters of a cell, of the truth.
+/// The centre line of a channel is what thinning leaves of it (Guo & Hall 1989, doi:10.1145/62065.62074). Each cell of
+/// the channel is assigned to the nearest cell of the line; a width is the assigned area divided by the line's length,
+/// in a window along the line. A line that is one cell wide has the width of its cells across the flow. On strips of
+/// even width, in any direction, the median is within a twelfth, or three quarters of a cell, of the truth.
 pub fn widths(discharge: &Field<f32>, threshold: f32, cell: f64) -> Option<Widths> {
     let channel = discharge.map(|q| *q >= threshold);
     let line = thinned(&channel);
@@ -64,14 +65,15 @@ pub fn widths(discharge: &Field<f32>, threshold: f32, cell: f64) -> Option<Width
     })
 }
 
-/// The neighbours of cell `k` in which the mask is set, one bit each, clockwise from the east; outside none is.
+/// Returns the neighbours of cell `k` in which the mask is set, one bit each, clockwise from the east; cells outside
+/// count as unset.
 fn around(mask: &Field<bool>, k: usize) -> u8 {
     let cols = mask.cols();
     let near = Neighbourhood::new(mask.size(), [k / cols, k % cols]);
     near.fold(0, |bits, (direction, Cell { row: r, col: c })| bits | (u8::from(mask[(r, c)]) << direction.code()))
 }
 
-/// What is left of a mask when its border has been peeled off until only lines remain; connected as it was.
+/// Thins a mask: peels off its border until only lines remain, and preserves connectivity.
 fn thinned(mask: &Field<bool>) -> Field<bool> {
     let mut line = mask.clone();
     let mut cells: Vec<usize> = (0..line.len()).filter(|k| line[*k]).collect();
@@ -88,7 +90,7 @@ fn thinned(mask: &Field<bool>) -> Field<bool> {
             break;
         }
     }
-    // Steps round a corner become diagonal (Holt et al. 1987, doi:10.1145/12527.12531).
+    // Steps around a corner become diagonal (Holt et al. 1987, doi:10.1145/12527.12531).
     for k in cells {
         if is_corner(around(&line, k)) {
             line[k] = false;
@@ -97,16 +99,18 @@ fn thinned(mask: &Field<bool>) -> Field<bool> {
     line
 }
 
-/// Whether two of a cell's straight neighbours touch by a corner without it, and none lies on its other side.
+/// Returns true if two of a cell's straight neighbours touch at a corner without it, and there is none on its other
+/// side.
 fn is_corner(near: u8) -> bool {
     let set = |direction: usize| near >> (direction % 8) & 1 == 1;
     [0, 2, 4, 6].into_iter().any(|k| set(k) && set(k + 2) && !set(k + 4) && !set(k + 5) && !set(k + 6))
 }
 
-/// Whether a cell with these neighbours goes in this half of a round.
+/// Returns true if a cell with these neighbours is removed in this half of an iteration.
 fn is_peel(near: u8, half: u8) -> bool {
     let set = |direction: usize| near >> (direction % 8) & 1 == 1;
-    // Straight neighbours that are free, and beside them, clockwise, one that is not: one piece of line about the cell.
+    // Straight neighbours that are unset and followed, clockwise, by one that is set: exactly one means a single piece
+    // of line around the cell.
     let pieces = (0..8).step_by(2).filter(|k| !set(*k) && (set(k + 1) || set(k + 2))).count();
     let pairs = |first: usize| (first..first + 8).step_by(2).filter(|k| set(*k) || set(k + 1)).count();
     let (south, west, north, east) = (2, 4, 6, 0);
@@ -117,12 +121,13 @@ fn is_peel(near: u8, half: u8) -> bool {
     pieces == 1 && (2..=3).contains(&pairs(0).min(pairs(1))) && !kept
 }
 
-/// For each cell of the line, the number of the channel's cells that are nearest to it along the channel, itself among them.
+/// Returns, for each cell of the line, the number of channel cells that are nearest to it along the channel, including
+/// itself.
 fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
     let cols = line.cols();
     let mut counts = line.map(|l| u32::from(*l));
-    // Rings round the line in steps of a third of a cell, straight ones 3 long, diagonal ones 4 (Borgefors 1986); of
-    // equals the first in row-major order of the cell that asked first.
+    // Rings around the line in steps of a third of a cell: straight steps cost 3, diagonal ones 4 (Borgefors 1986).
+    // Ties go to the cell that reached it first, in row-major order.
     let mut owner: Vec<usize> = (0..line.len()).map(|k| if line[k] { k } else { usize::MAX }).collect();
     let mut rings: [Vec<(usize, usize)>; 5] = Default::default();
     rings[0].extend((0..line.len()).filter(|k| line[*k]).map(|k| (k, k)));
@@ -148,8 +153,8 @@ fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
     counts
 }
 
-/// Length of the line at each of its cells, in cells: half the way to each neighbour; diagonal ways round a corner that is
-/// on the line itself do not count.
+/// Returns the length of the line at each of its cells, in cells: half the distance to each neighbour; diagonal steps
+/// around a corner that is itself on the line do not count.
 fn lengths(line: &Field<bool>) -> Field<f64> {
     let [rows, cols] = line.size();
     let ways = |near: u8| -> f64 {
@@ -166,7 +171,7 @@ fn lengths(line: &Field<bool>) -> Field<f64> {
     Field::generate([rows, cols], |i, j| if line[(i, j)] { 0.5 * ways(around(line, i * cols + j)) } else { 0.0 })
 }
 
-/// The cells of the line that are at most a window's steps along it from cell `k`.
+/// Returns the cells of the line that are at most a window's number of steps along it from cell `k`.
 fn along(line: &Field<bool>, k: usize) -> Vec<usize> {
     let cols = line.cols();
     let mut found = vec![k];
@@ -189,11 +194,11 @@ fn along(line: &Field<bool>, k: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// A strip of so many cells' width through the middle of the map, its direction in degrees from the east.
+    /// A strip of this width in cells through the centre of the map, with its direction in degrees from the east.
     fn strip(width: f64, degrees: f64) -> Field<f32> {
         let (sin, cos) = (degrees.to_radians().sin(), degrees.to_radians().cos());
         Field::generate([160, 160], |i, j| {
-            // A little off the middle, so that no cell lies just on an edge.
+            // Slightly off the centre, so that no cell is exactly on an edge.
             let off = (j as f64 - 80.13) * sin - (i as f64 - 80.21) * cos;
             if off.abs() <= 0.5 * width { 2.0 } else { 0.1 }
         })
@@ -202,7 +207,7 @@ mod tests {
     #[test]
     fn strips_have_their_width_in_any_direction() {
         for width in [2.0, 3.0, 4.5, 7.0, 12.0, 20.0] {
-            // Whole diagonals of cells, 0.71 apart, are within a diagonal strip or not.
+            // Whole diagonals of cells, 0.71 apart, are either inside a diagonal strip or not.
             for degrees in [0.0, 11.0, 22.5, 37.0, 45.0, 61.0, 90.0, 135.0, 158.0] {
                 let found = widths(&strip(width, degrees), 1.0, 10.0).unwrap();
                 let allowed = (width / 12.0f64).max(0.75) * 10.0;
@@ -216,7 +221,7 @@ mod tests {
     fn narrowing_shows() {
         let at = |width: f64| widths(&strip(width, 30.0), 1.0, 5.0).unwrap().median;
         assert!(at(8.0) < 0.88 * at(10.0) && at(3.0) < 0.55 * at(6.0));
-        // By the threshold alone too: the same strip, its water falling off from the middle.
+        // Also by the threshold alone: the same strip, with water that decreases from the middle.
         let bell = Field::generate([80, 80], |i, _| 10.0 / (1.0 + (i as f32 - 40.0) * (i as f32 - 40.0) / 9.0));
         let (wide, narrow) = (widths(&bell, 1.0, 1.0).unwrap(), widths(&bell, 5.0, 1.0).unwrap());
         assert!((wide.median - 19.0).abs() < 0.7 && (narrow.median - 7.0).abs() < 0.7, "{wide:?} {narrow:?}");

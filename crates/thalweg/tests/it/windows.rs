@@ -1,4 +1,5 @@
-//! Windows of TIFF files are cuts of the whole, whatever the file; and COGs are what they are said to be.
+//! Tests that windows of TIFF files equal sections of the whole, for any file, and that COGs have the documented
+//! layout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use thalweg_io::{
     Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, WindowedMap as _, decode, read, write, write_cog,
 };
 
-/// Random numbers (SplitMix64), begun by the clock; the seed is printed, and so shown where a test fails.
+/// Pseudo-random numbers (SplitMix64), seeded by the clock or by `THALWEG_SEED`; the seed is printed, so it is visible
+/// when a test fails.
 struct Draw(u64);
 
 impl Draw {
@@ -33,7 +35,7 @@ impl Draw {
     }
 }
 
-/// Whether a window holds the samples of the whole at its cells, to the bit.
+/// Checks that a window has the samples of the whole at its cells, to the bit.
 #[track_caller]
 fn is_cut(part: &Samples, whole: &Samples, size: [usize; 2], window: CellRect) {
     assert_eq!((part.kind(), part.len()), (whole.kind(), window.size()[0] * window.size()[1]));
@@ -44,7 +46,8 @@ fn is_cut(part: &Samples, whole: &Samples, size: [usize; 2], window: CellRect) {
     }
 }
 
-/// Files of GDAL's making: strips, tiles, LZW, PackBits, predictors, BigTIFF, bands, masks in them and beside them.
+/// Returns files written by GDAL: strips, tiles, LZW, PackBits, predictors, BigTIFF, bands, internal and external
+/// masks.
 fn samples_of_gdal() -> Vec<PathBuf> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let files = ["gdal", "masks"].into_iter().flat_map(|name| fs::read_dir(data.join(name)).unwrap());
@@ -85,8 +88,8 @@ fn every_window_is_a_cut_of_the_whole() {
     }
 }
 
-/// Files of our own, large enough for many tiles, and one without compression of a single strip, read by several threads with a
-/// cache of any size.
+/// Files of the library's own, large enough for many tiles, and an uncompressed file with a single strip, read by
+/// several threads with a cache of any size.
 #[test]
 fn tiles_and_strips_are_read_by_many_at_once() {
     let mut draw = Draw::new();
@@ -114,7 +117,7 @@ fn tiles_and_strips_are_read_by_many_at_once() {
     }
 }
 
-/// A little-endian TIFF of one strip that is not compressed.
+/// Returns a little-endian TIFF with one uncompressed strip.
 fn one_strip([rows, cols]: [usize; 2], samples: &Samples) -> Vec<u8> {
     let Samples::F32(samples) = samples else { panic!("floats are needed") };
     let bytes: Vec<u8> = samples.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -141,7 +144,8 @@ fn one_strip([rows, cols]: [usize; 2], samples: &Samples) -> Vec<u8> {
     file
 }
 
-/// What the whole reader refuses, windows refuse, when they are opened or when they are read; what it reads, they read.
+/// A file that the whole reader refuses is refused by the window reader, on opening or on reading; a file that one
+/// reads, the other reads as well.
 #[test]
 fn broken_files_are_answered_as_by_the_whole_reader() {
     let mut draw = Draw::new();
@@ -153,7 +157,7 @@ fn broken_files_are_answered_as_by_the_whole_reader() {
             let mut broken = bytes.clone();
             match turn % 4 {
                 0 => broken.truncate(draw.below(bytes.len())),
-                // The head and the directory are where most can be broken.
+                // Most errors can occur in the header and the directory.
                 1 => broken[draw.below(bytes.len().min(400))] = draw.below(256) as u8,
                 2 => broken[draw.below(bytes.len())] ^= 1 << draw.below(8),
                 _ => (0..4).for_each(|_| broken[draw.below(bytes.len())] = [0, 1, 0x7f, 0xff][draw.below(4)]),
@@ -162,7 +166,7 @@ fn broken_files_are_answered_as_by_the_whole_reader() {
             let whole = decode(Format::Tiff, &broken, None);
             let windows = TiffWindows::open(&path).and_then(|windows| {
                 let window = CellRect::new([0, 0], windows.head().size);
-                // A size that fits the file may be more than a test should take.
+                // A size that fits the file may be larger than a test should read.
                 (window.size()[0] * window.size()[1] < 1 << 24)
                     .then(|| Ok((windows.read(window)?, windows.mask(window)?)))
                     .transpose()

@@ -1,4 +1,4 @@
-//! Laws of [`thalweg_sim::world`]: any tile of any level, made alone, is that of the whole.
+//! Tests of [`thalweg_sim::world`]: any tile of any level, made alone, is identical to the part of the whole.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use thalweg_sim::world::{Cache, Coarse, End, World};
 
 const OPEN: [Edge; 4] = [Edge::Open; 4];
 
-/// Sums of cosines of hashed directions: rough ground of the test's own.
+/// Rough terrain from sums of cosines with hashed directions, independent of the library's noise.
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
     let waves: Vec<[f64; 4]> = (0..40u64)
         .map(|wave| {
@@ -55,12 +55,12 @@ fn island(side: usize, seed: u64) -> Terrain {
     terrain(&ground, 30.0, OPEN, Some(0.0))
 }
 
-/// Rules of narrow margins, so that small worlds have blocks and tiles that do not reach from rim to rim.
+/// Rules with narrow margins, so that small worlds have blocks and tiles that do not reach from edge to edge.
 fn narrow() -> Rules {
     Rules { river: 4, water_sweeps: 3, rise_sweeps: 2, cut_sweeps: 4, limit_sweeps: 5, ..Rules::default() }
 }
 
-/// The whole of a level, by one call of the kernel for each level.
+/// The whole of a level, with one call of the kernel per level.
 fn whole(world: &World, seed: u64, level: u32) -> LocalWindow {
     let mut now = world.window(0, world.frame().world(0)).unwrap();
     for finer in 1..=level {
@@ -71,7 +71,7 @@ fn whole(world: &World, seed: u64, level: u32) -> LocalWindow {
     now
 }
 
-/// Every tile of a level, in an order drawn by lot.
+/// All tiles of a level, in hashed order.
 fn shuffled(world: &World, level: u32, seed: u64) -> Vec<Cell<i64>> {
     let all = world.frame().world(level);
     let [first, last] = [world.tile_of(all.start), world.tile_of(all.end.map(|x| x - 1))];
@@ -94,7 +94,7 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
             for (threads, most) in long::or(vec![ways[kinds % 3], ways[(kinds + 1) % 3]], ways.to_vec()) {
                 let world = world.clone().with_tiles(side).unwrap().with_cache(Cache::new(most));
                 let tiles = shuffled(&world, 2, number as u64 + threads);
-                // Without a cache every tile costs its whole way: a few are enough in the short form.
+                // Without a cache every tile is computed from level 0: a few are enough in the short form.
                 let tiles = &tiles[..tiles.len().min(long::or(if most == 0 { 3 } else { 16 }, 1000))];
                 with_threads(threads as usize, || {
                     tiles.par_iter().for_each(|tile| {
@@ -111,7 +111,8 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
     }
 }
 
-/// So large that blocks have neighbours on all sides, and tiles of a side that fits none of them lie across.
+/// The terrain is so large that blocks have neighbours on all sides, and the tile sides do not divide the blocks'
+/// sides.
 #[test]
 fn tiles_across_blocks_are_those_of_the_whole() {
     let land = hills(long::or(280, 600), 6);
@@ -122,7 +123,7 @@ fn tiles_across_blocks_are_those_of_the_whole() {
         let world = world.clone().with_tiles(side).unwrap().with_cache(Cache::new(most));
         let tiles = shuffled(&world, 2, 8);
         let some = &tiles[..few.min(tiles.len())];
-        // Together, then one by one out of what was kept.
+        // Together, then one by one from the cache.
         let together = world.tiles(2, some).unwrap();
         for (tile, alone) in some.iter().zip(together) {
             assert!(*alone == whole.part(alone.rect).unwrap(), "{side}, {tile:?}");
@@ -138,7 +139,7 @@ fn tiles_across_blocks_are_those_of_the_whole() {
     assert!(world.window(2, whole.rect).unwrap() == whole);
 }
 
-/// Islands in a sea without end: a square of land, again and again.
+/// Islands in an unbounded sea: a square of land, repeated.
 struct Islands {
     frame: Frame,
     square: LocalWindow,
@@ -198,7 +199,7 @@ fn a_world_without_end_has_tiles_everywhere() {
             let cell = Cell::from(cell).map(|x| (x << level) + 1);
             let tile = world.tile_at(level, world.tile_of(cell)).unwrap();
             tile.check(world.frame()).unwrap();
-            // The same cells in a window that lies otherwise.
+            // The same cells in a window with another alignment.
             let other = CellRect::from_corners(cell.map(|x| x - 60), cell.map(|x| x + 61));
             let other = other.grown(0, world.frame().world(level));
             let window = world.clone().with_cache(Cache::new(0)).window(level, other).unwrap();
@@ -230,7 +231,7 @@ fn a_world_without_end_has_tiles_everywhere() {
     assert!(error.contains("rows and columns from -2^60 to 2^60"), "{error}");
 }
 
-/// Means of four, of a window that begins with an even cell.
+/// Means of 2 × 2 cells, for a window that begins with an even cell.
 fn halved(window: &LocalWindow) -> Field<f64> {
     let [rows, cols] = window.size();
     Field::generate([rows / 2, cols / 2], |i, j| {
@@ -250,12 +251,13 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt()
 }
 
-/// Heights averaged back to the coarser level are its own, down to cells of a metre: of whole levels while they are small, then of tiles.
+/// Heights averaged back to the coarser level agree with it, down to cells of a metre: for whole levels while they are
+/// small, then for tiles.
 #[test]
 fn a_preview_is_the_build() {
     let presets = ["hills", "alpine", "badlands", "canyon", "uplift"];
     for (name, cells) in presets[..long::or(1, 5)].iter().map(|name| (*name, 128)) {
-        // Each tile alone: blocks would be larger than what is looked at.
+        // Each tile alone, because blocks would be larger than the part that is examined.
         let world = World::open(&preset_recipe(name, cells, Some(3)))
             .unwrap()
             .with_tiles(128)
@@ -280,15 +282,16 @@ fn a_preview_is_the_build() {
             }
             let r = correlation(&pairs[0], &pairs[1]);
             println!("{name}, level {level}, cells of {} m: {r:.5}", world.frame().width(level));
-            // Gullies of badlands are as narrow as level 0's cells: what is made of them there is not kept as well (0.996 and 0.998 on
-            // the first two levels).
+            // Gullies of badlands are as narrow as the cells of level 0, so their shapes are not preserved as well
+            // (0.996 and 0.998 on the first two levels).
             let least = if name == "badlands" { 0.995 } else { 0.999 };
             assert!(r >= least, "{name}, level {level}: {r}");
         }
     }
 }
 
-/// From a place down to where water leaves, tile by tile: no step up, no catchment that falls. The tiles, and whether it began on land.
+/// Follows water from a place down to where it leaves, tile by tile: no step goes up, and no catchment shrinks.
+/// Returns the number of tiles, and true if it began on land.
 fn follow_from(world: &World, level: u32, [x, y]: [f64; 2], what: &str) -> (usize, bool) {
     let sea = world.frame().sea.map_or(f64::MIN, Height::metres);
     let mut way = world.follow(level, x, y).unwrap();
@@ -311,7 +314,7 @@ fn follow_from(world: &World, level: u32, [x, y]: [f64; 2], what: &str) -> (usiz
     (way.tiles(), is_land)
 }
 
-/// Places drawn by lot.
+/// Random places.
 fn places(world: &World) -> impl Iterator<Item = [f64; 2]> + use<> {
     let [rows, cols] = world.frame().cells.map(|n| n as f64 * world.frame().width(0));
     (0..).map(move |lot| {
@@ -320,10 +323,10 @@ fn places(world: &World) -> impl Iterator<Item = [f64; 2]> + use<> {
     })
 }
 
-/// From so many headwaters drawn by lot; the tiles of all.
+/// Follows water from this number of random headwaters; returns the number of tiles of all.
 fn follow_down(world: &World, level: u32, count: usize, what: &str) -> usize {
     let ways = places(world).map(|place| follow_from(world, level, place, what));
-    // A place in the sea is no headwater.
+    // A place in the sea is not a headwater.
     ways.filter(|(_, is_land)| *is_land).take(count).map(|(tiles, _)| tiles).sum()
 }
 
@@ -333,7 +336,8 @@ fn water_is_followed_to_where_it_leaves() {
     println!("{} tiles of an island", follow_down(&island, 3, 10, "island"));
     let hills = World::open(&preset_recipe("hills", 64, Some(5))).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of hills", follow_down(&hills, 3, long::or(4, 20), "hills"));
-    // One river of an island to the sea, through tiles; in the long run on cells of 12 cm through tiles as wide as a cell of level 0.
+    // One river of an island to the sea, through tiles; in the long form on cells of 12 cm, through tiles as wide as a
+    // cell of level 0.
     let (side, level, cells, least) = long::or((80, 4, 64, 8), (3200, 8, 256, 1000));
     let fine = World::over(&self::island(side, 12), Rules::default(), 4).unwrap().with_tiles(cells).unwrap();
     let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
@@ -342,7 +346,8 @@ fn water_is_followed_to_where_it_leaves() {
     println!("{tiles} tiles of {cells} cells of one river at level {level}, to the sea");
     assert!(is_land && tiles >= least, "{tiles}");
     if let Some(least) = long::or(None, Some(1000)) {
-        // One river on cells of a quarter of a metre, through so many small tiles: of thirty places that with the longest way.
+        // One river on cells of a quarter of a metre, through this number of small tiles: of thirty places the one
+        // with the longest path.
         let fine = World::open(&preset_recipe("hills", 256, Some(5))).unwrap().with_tiles(16).unwrap();
         let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
         let head = places(&fine).take(30).max_by_key(length).unwrap();
@@ -363,7 +368,7 @@ fn heights_between_centres_are_continuous_and_the_centres_own() {
                 let [y, x] = [i, j].map(|k| (k as f64 + 0.5) * width);
                 assert_eq!(world.height_at(x, y, level).unwrap(), whole.ground[(i, j)].metres());
             }
-            // Halfway between four, across the corner of four tiles.
+            // Halfway between four centres, across the corner of four tiles.
             let mean = halved(&whole.part(CellRect::new([31, 31], [2, 2])).unwrap())[(0, 0)];
             let corner = 32.0 * width;
             assert!((world.height_at(corner, corner, level).unwrap() - mean).abs() < 1e-9);
@@ -388,7 +393,7 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
         if reports.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert!(matches!(&stopped, Err(Error::Stopped { what }) if what.starts_with("level 0 of hills")), "{stopped:?}");
-    // It goes on where it was stopped.
+    // It continues where it was stopped.
     world
         .solve(2, rect, &mut |report: &ProgressReport<'_>| {
             reports.push((report.done, report.total));
@@ -403,14 +408,14 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
     // The same as the build that a caller steps.
     let stepped = World::over(run_recipe(recipe.clone()).terrain(), world.rules().clone(), recipe.seed).unwrap();
     assert!(stepped.window(2, rect).unwrap() == world.window(2, rect).unwrap());
-    // It stops at the first report, too.
+    // It can also be stopped at the first report.
     let mut count = 0;
     let stopped = World::open(&recipe).unwrap().solve(2, rect, &mut |_: &ProgressReport<'_>| {
         count += 1;
         ControlFlow::Break(())
     });
     assert!(matches!(stopped, Err(Error::Stopped { .. })) && count == 1, "{stopped:?}");
-    // Many at once who all need it.
+    // Many threads at once that all need it.
     let fresh = World::open(&recipe).unwrap().with_tiles(64).unwrap();
     let all: BTreeSet<Vec<i32>> = with_threads(4, || {
         (0..8)
@@ -443,7 +448,7 @@ fn a_changed_recipe_finds_nothing_of_the_old_one_in_a_cache() {
         let fresh = place(&World::open(&recipe).unwrap().with_tiles(64).unwrap());
         assert!(*new == *fresh && *new != *old, "change {change}");
     }
-    // An elevation model that changes under its name.
+    // An elevation model that changes under the same name.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("dem.asc");
     let write = |high: f64| {
@@ -521,7 +526,7 @@ fn odd_worlds_have_tiles_too() {
     }
 }
 
-/// Rivers of two tiles side by side meet in the same vertex under the same number, and a finer level has them under it, too.
+/// Rivers of two adjacent tiles meet in the same vertex under the same number, and a finer level keeps the number.
 #[test]
 fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let world = World::over(&island(long::or(80, 200), 21), Rules::default(), 4).unwrap().with_tiles(128).unwrap();
@@ -537,7 +542,7 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     whole.check(world.frame()).unwrap();
     let all = world.rivers(level, whole.rect, least).unwrap();
     let place = |v: &thalweg_sim::world::RiverVertex| [v.place.x, v.place.y].map(f64::to_bits);
-    // Each step of each line, by number: in tiles as in the whole.
+    // Each step of each line, by number: the same in tiles as in the whole.
     let steps = |rivers: &[thalweg_sim::world::RiverLine]| -> BTreeSet<(u64, [u64; 2], [u64; 2])> {
         rivers
             .iter()
@@ -547,7 +552,7 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let of_tiles: BTreeSet<_> = lines.iter().flat_map(|(_, rivers)| steps(rivers)).collect();
     assert_eq!(of_tiles, steps(&all));
     assert!(all.len() > 20, "{}", all.len());
-    // In the whole a river is one line, which ends in the river that it names, in the sea, or at the rim.
+    // In the whole, a river is one line, which ends in the river that it names, in the sea, or at the edge.
     let mut numbers = BTreeSet::new();
     let mut twice = 0;
     for river in &all {
@@ -569,9 +574,9 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
             None => assert!(last.height <= 0.0, "ends on land: {last:?}"),
         }
     }
-    // In lakes, where ways of several rivers share cells, a few lines come apart: 8 of 287.
+    // In lakes, where paths of several rivers share cells, a few lines are split: 8 of 287.
     assert!(twice * 25 <= all.len(), "{twice} of {} lines have the number of another", all.len());
-    // On the next level: the same numbers, each within a coarse cell's width of where it was.
+    // On the next level there are the same numbers, each within the width of a coarse cell of its earlier position.
     let finer = world.rivers(level + 1, world.frame().world(level + 1), least).unwrap();
     let finer_numbers: BTreeSet<u64> = finer.iter().map(|river| river.id).collect();
     let lost = numbers.difference(&finer_numbers).count();
@@ -615,7 +620,7 @@ fn tiles_by_distance_cover_the_land_once() {
         assert!((area - extent * extent).abs() < 1e-6 * area, "{area}");
         assert!(wanted.windows(2).all(|pair| pair[0].distance <= pair[1].distance));
     }
-    // Without end: only what is near.
+    // In an unbounded world, only what is near.
     let world = World::new(Arc::new(Islands::new()), narrow(), 3).unwrap();
     let near = world.around(Point::default(), 20_000.0, 6, 1.0).unwrap();
     assert!(near.len() < 400 && near.iter().any(|w| w.tile.row < 0 && w.tile.col < 0));

@@ -1,4 +1,5 @@
-//! Every recipe in the repository, run small: it parses, its mass closes, and its ground is the one it was.
+//! Tests of every recipe in the repository, run at a small size: it parses, its mass balance closes, and its ground is
+//! unchanged.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,13 +13,14 @@ use thalweg_models::models;
 use thalweg_sim::recipe::{Coarsest, Recipe, When};
 use thalweg_sim::run::Run;
 
-/// Cells on the long side, few enough for all recipes to run in seconds; and of the first of three levels.
+/// The number of cells on the longer side, few enough for all recipes to run in seconds. `COARSEST` is that of the
+/// first of three levels.
 const CELLS: usize = 48;
 const COARSEST: usize = 12;
 
 const GOLDENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens.toml");
 
-/// What stands above the goldens in their file.
+/// The header of the goldens' file.
 const HEAD: &str = "\
 # Fingerprints (XXH3-64) of the ground of every recipe, run at 48 cells on one level, and of every recipe that has levels on
 # those of 12, 24 and 48 cells (of 24 and 48, or of 48 and 96, where cells would else be wider than 100 km). `cargo xtask bless` writes this file.
@@ -26,7 +28,7 @@ const HEAD: &str = "\
 # They are the same on every machine.
 ";
 
-/// The presets by name, and the recipes by path under recipes/, without the ending.
+/// Returns the presets by name, and the recipes by path under recipes/, without the extension.
 fn recipes() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     for (folder, path) in
@@ -43,14 +45,14 @@ fn recipes() -> BTreeMap<String, PathBuf> {
 
 fn small(path: &Path) -> Recipe {
     let mut recipe = Recipe::read(path).unwrap();
-    // On one level every stage runs, whatever the width of its cells.
+    // With one level every stage runs, whatever the width of its cells.
     recipe.cells = CELLS;
     recipe.set_coarsest(Coarsest::None).unwrap();
     recipe
 }
 
-/// A recipe that has levels, on three small ones: its stages run on those on which they run in the recipe's own size, counted
-/// from the last.
+/// Returns a recipe that has levels, on three small levels: its stages run on the levels on which they run at the
+/// recipe's own size, counted from the last. Returns `None` for a recipe without levels.
 fn in_levels(path: &Path) -> Option<Recipe> {
     let mut recipe = Recipe::read(path).unwrap();
     if recipe.levels().coarsest == Coarsest::None {
@@ -71,7 +73,7 @@ fn in_levels(path: &Path) -> Option<Recipe> {
     Some(recipe)
 }
 
-/// Every recipe as it is run here, by its golden's name.
+/// Returns every recipe as it is run here, with its golden's name.
 fn worlds() -> Vec<(String, Recipe)> {
     let of = |(key, path): (String, PathBuf)| {
         let levels = in_levels(&path).map(|recipe| (format!("{key}, levels"), recipe));
@@ -80,13 +82,13 @@ fn worlds() -> Vec<(String, Recipe)> {
     recipes().into_iter().flat_map(of).collect()
 }
 
-/// What the tests ask of a finished run.
+/// The results of a finished run that the tests check.
 struct FinishedWorld {
-    /// Labels of stages that run on no level.
+    /// The labels of stages that run on no level.
     idle: Vec<String>,
     /// Solid matter at the end minus that at the beginning, counted in cells of the last level.
     solid_change: i128,
-    /// The same as the run reports it.
+    /// The same change as the run reports it.
     reported_change: i128,
     /// The lowest and the highest elevation.
     range: Option<[Height; 2]>,
@@ -101,7 +103,7 @@ impl FinishedWorld {
         let last = run.grids().len() - 1;
         let before = run.terrain().solid() << (2 * last);
         while run.step()?.is_some() {}
-        // A report counts cells of its level.
+        // A report counts cells of its own level.
         let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
         Ok(Self {
             idle,

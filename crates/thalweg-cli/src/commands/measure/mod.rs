@@ -1,4 +1,4 @@
-//! `measure`: what a geomorphologist would print.
+//! `measure`: prints the measures of a terrain that geomorphologists use.
 
 mod table;
 
@@ -25,7 +25,7 @@ use thalweg_store::MapRows;
 /// Measures one terrain, or two side by side.
 ///
 /// # Errors
-/// An unusable input, a setting out of range, a plot that cannot be written.
+/// Returns an error if the input is unusable, if a setting is out of range, or if the plot cannot be written.
 pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
     let mut files = vec![args.input.as_path()];
     files.extend(args.against.as_deref());
@@ -35,11 +35,11 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
         apart(&reads, std::slice::from_ref(plot))?;
     }
     let settings = MeasureSettings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
-    // What can be refused at once is, before files are read.
+    // Check the settings before any file is read.
     settings.check()?;
     let both = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
     let same = match both.as_slice() {
-        // Two builds of one world; of others there is nothing to say.
+        // This compares two builds of one world; for other pairs it fails, and nothing is reported.
         [(_, Some(first)), (_, Some(second))] => agreement(first, second).ok(),
         _ => None,
     };
@@ -53,7 +53,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
     told(&files, &titles, &found, same.as_ref(), args.explain, voice)
 }
 
-/// Prints one terrain's measures, or two side by side, as JSON or as a table.
+/// Prints the measures of one terrain, or of two side by side, as JSON or as a table.
 fn told(
     files: &[&Path],
     titles: &[String],
@@ -81,7 +81,7 @@ fn told(
     }
 }
 
-/// The measures, and the terrain where memory holds it.
+/// Measures a terrain; returns the terrain as well if it fits into memory.
 fn one(
     file: &Path,
     args: &args::Measure,
@@ -107,7 +107,7 @@ fn title(file: &Path) -> String {
     shown(Path::new(file.file_name().unwrap_or(file.as_os_str())))
 }
 
-/// The measures as JSON, with the file they are of.
+/// Returns the measures as JSON, with the name of the file.
 fn named(file: &Path, found: &Measures) -> serde_json::Value {
     let mut all = json!(found);
     all["file"] = to_text(file).into();

@@ -1,9 +1,9 @@
-//! What `measure` prints where it is no JSON.
+//! The tables that `measure` prints if the output is not JSON.
 
 use thalweg_render::products::agreement::Agreement;
 use thalweg_render::products::measure::{Group, Measure, Measures};
 
-/// How far two builds of one world agree, in lines.
+/// Describes how far two builds of one world agree.
 pub fn agreed(same: &Agreement) -> String {
     let mut text =
         format!("\nAs two builds of one world: heights correlate by {:.4}, slopes by {:.3}", same.heights, same.slopes);
@@ -16,7 +16,7 @@ pub fn agreed(same: &Agreement) -> String {
     text + ".\n"
 }
 
-/// One terrain's measures. Columns are title, value, unit, usual.
+/// Formats the measures of one terrain. The columns are title, value, unit and usual range.
 pub fn table(title: &str, found: &Measures, explain: bool) -> String {
     let [cols, rows] = found.cells;
     let mut text = format!("{title}: {cols} × {rows} cells of {} m\n", number(Some(found.cell_size_m)));
@@ -40,7 +40,7 @@ pub fn table(title: &str, found: &Measures, explain: bool) -> String {
     text + "\n< below what is usual in nature, > above it; --explain says what is usual and by whom it was found.\n"
 }
 
-/// Both terrains' columns, and how far they lie apart.
+/// Formats the measures of both terrains, and the distances between them.
 pub fn beside(titles: [&str; 2], first: &Measures, second: &Measures) -> String {
     let mut text = String::new();
     for (title, found) in titles.iter().zip([first, second]) {
@@ -70,14 +70,14 @@ pub fn beside(titles: [&str; 2], first: &Measures, second: &Measures) -> String 
             over the greater of both values.\n"
 }
 
-/// Headings, and the measures under each with their numbers.
+/// Returns the headings, and the measures under each with their indices.
 fn grouped(found: &Measures) -> impl Iterator<Item = (&'static str, Vec<(usize, &Measure)>)> {
     Group::ALL.into_iter().map(|group| {
         (group.title(), found.measures.iter().enumerate().filter(|(_, m)| m.spec.group == group).collect())
     })
 }
 
-/// Three digits that count, or a dash.
+/// Formats a value with three significant digits, or a dash.
 fn number(value: Option<f64>) -> String {
     match value {
         None => "–".to_string(),

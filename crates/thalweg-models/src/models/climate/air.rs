@@ -1,40 +1,42 @@
-//! Moisture that the wind carries.
+//! Moisture transport by the wind.
 
 use thalweg_core::{Cell, Field};
 
-/// How air takes up moisture, carries and loses it.
+/// The constants of the uptake, transport and loss of moisture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Air {
-    /// Width of cells in metres.
+    /// Cell width in metres.
     pub cell: f64,
-    /// Distance over which it rains out over level land.
+    /// Distance in metres over level land in which the moisture falls to 1/e by rain.
     pub reach: f64,
-    /// Share of the rain over level land that falls even where air descends.
+    /// Minimum share of the rain over level land, which falls even where air descends.
     pub least: f64,
-    /// Distance over sea on which it fills up.
+    /// Distance in metres over sea in which the moisture deficit falls to 1/e.
     pub fill: f64,
-    /// By how much it must rise to lose e-fold of its moisture.
+    /// Ascent in metres in which air loses all but 1/e of its moisture.
     pub rise: f64,
     /// Share of the rain on land that returns to the air.
     pub returned: f64,
-    /// Distance over which eddies mix it.
+    /// Distance in metres over which eddies mix it: their diffusivity relative to the wind speed.
     pub mixing: f64,
 }
 
-/// Rounds of sweeps, each from all four corners: moisture that the wind carries is right after one, what eddies carry against it
-/// after some tens.
+/// Number of iterations, each with sweeps from all four corners. Moisture carried by the wind is exact after one;
+/// moisture that eddies carry against the wind converges after a few tens.
 const ROUNDS: u32 = 40;
 
 impl Air {
-    /// Rain over that on open sea.
+    /// Returns the rain in each cell relative to that over open sea.
     ///
-    /// With w the moisture over that of open sea, u the wind (eastward and southward, by row), h the ground:
-    /// u·∇w − D·∇²w = (1 − w)/fill over sea, −(1 − returned)·r·w on land, r = max(least/reach, 1/reach + u·∇h/rise). The rain is r·w·reach. Air that comes
-    /// from outside is that of open sea.
+    /// With w the moisture relative to open sea, u the wind (eastward and southward, by row), h the ground and
+    /// D = `mixing`:
+    /// u·∇w − D·∇²w = (1 − w)/fill over sea, −(1 − returned)·r·w on land, r = max(least/reach, 1/reach + u·∇h/rise).
+    /// The rain is r·w·reach. Air that enters from outside has the moisture of open sea.
     pub fn rain(&self, ground: &Field<f64>, sea: &Field<bool>, wind: &[[f64; 2]]) -> Field<f64> {
         let [rows, cols] = ground.size();
         let rates = Field::generate([rows, cols], |i, j| self.rate(ground, wind[i], Cell::new(i, j)));
         let mut moisture = Field::new([rows, cols], 1.0);
+        // Gauss–Seidel iteration; the sweeps from four corners cover all wind directions.
         for _ in 0..ROUNDS {
             for [flip_rows, flip_cols] in [[false, false], [true, true], [false, true], [true, false]] {
                 for i in (0..rows).map(|i| if flip_rows { rows - 1 - i } else { i }) {
@@ -48,7 +50,7 @@ impl Air {
         Field::generate([rows, cols], |i, j| self.reach * rates[(i, j)] * moisture[(i, j)])
     }
 
-    /// Share of its moisture that air loses in a metre.
+    /// Returns the share of its moisture that air loses per metre.
     fn rate(&self, ground: &Field<f64>, [east, south]: [f64; 2], Cell { row: i, col: j }: Cell) -> f64 {
         let [rows, cols] = ground.size();
         let (north, below) = (i.saturating_sub(1), (i + 1).min(rows - 1));
@@ -59,7 +61,8 @@ impl Air {
         (1.0 / self.reach + rises / self.rise).max(self.least / self.reach)
     }
 
-    /// The moisture of a cell between its neighbours: upwind differences, so that none is ever negative.
+    /// Returns the moisture of a cell in balance with its neighbours. Upwind differences ensure that it is never
+    /// negative.
     fn balance(&self, moisture: &Field<f64>, [east, south]: [f64; 2], sea: bool, rate: f64, cell: Cell) -> f64 {
         let [rows, cols] = moisture.size();
         let at = |di: isize, dj: isize| match (cell.row.checked_add_signed(di), cell.col.checked_add_signed(dj)) {
@@ -84,7 +87,8 @@ mod tests {
 
     #[test]
     fn over_level_land_it_rains_out_as_an_exponential() {
-        // From the west over 100 km of sea, then land. Upwind differences on 10 km are those of 1/(1 + dx/reach) a cell.
+        // From the west over 100 km of sea, then land. Upwind differences on 10 km give a factor of 1/(1 + dx/reach)
+        // per cell.
         let size = [3, 200];
         let sea = Field::generate(size, |_, j| j < 10);
         let rain = AIR.rain(&Field::new(size, 0.0), &sea, &[[1.0, 0.0]; 3]);
@@ -107,7 +111,8 @@ mod tests {
             let (windward, lee) = if wind[0] > 0.0 { (west, east) } else { (east, west) };
             assert!(windward > 9.0 * 2.5 && lee < 1e-9, "{windward}, {lee}");
             if wind[0] > 0.0 {
-                // What came over the coast and did not leave fell: 10 km cells over a reach of 1000 km.
+                // The moisture that crossed the coast and did not leave fell as rain: 10 km cells over a reach of 1000
+                // km.
                 let fell: f64 = (20..120).map(|j| rain[(2, j)] * 0.01).sum();
                 let left = rain[(2, 119)];
                 assert!((fell + left - 1.0).abs() < 1e-9, "{fell} {left}");

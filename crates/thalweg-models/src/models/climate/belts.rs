@@ -1,28 +1,29 @@
 //! Winds and rain by latitude.
 
-/// Metres to a degree of latitude.
+/// Metres per degree of latitude.
 const DEGREE: f64 = 111_200.0;
 
-/// A latitude in degrees that has gone over a pole comes down on the other side.
+/// Normalizes a latitude in degrees: beyond a pole it continues on the other side.
 pub fn folded(latitude: f64) -> f64 {
     let turned = (latitude + 90.0).rem_euclid(360.0);
     if turned <= 180.0 { turned - 90.0 } else { 270.0 - turned }
 }
 
-/// Degrees of latitude that so many metres southward are.
+/// Converts a distance southward in metres to degrees of latitude (northward positive).
 pub fn degrees(south: f64) -> f64 {
     -south / DEGREE
 }
 
-/// Mean rain over open sea at a latitude, in metres a year: most at the equator, least at 25 to 30° and at the poles, more again at
-/// 45° (after the zonal means of Adler et al. 2003).
+/// Returns the mean rain over open sea at a latitude, in m/a: greatest at the equator, least at 25 to 30° and at the
+/// poles, with another maximum at 45° (after the zonal means of Adler et al. 2003).
 pub fn rain(latitude: f64) -> f64 {
     let away = latitude.abs();
     let bell = |middle: f64, width: f64| libm::exp(-((away - middle) / width) * ((away - middle) / width));
     0.35 + 1.5 * bell(0.0, 10.0) + 0.75 * bell(45.0, 16.0)
 }
 
-/// Mean wind at a latitude, eastward and southward, up to 1.08 long: trades to 30°, westerlies to 60°, polar easterlies.
+/// Returns the mean wind at a latitude, eastward and southward, with a length of up to 1.08: trades to 30°, westerlies
+/// to 60°, polar easterlies beyond.
 pub fn wind(latitude: f64) -> [f64; 2] {
     let strength = libm::sin(latitude.abs() * std::f64::consts::PI / 30.0);
     // Trades and polar easterlies blow towards the equator, westerlies away from it.
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn belts_are_those_of_the_earth() {
-        // m/a over the sea: about 1.8, 0.5, 1.1 and 0.35.
+        // In m/a over the sea: about 1.8, 0.5, 1.1 and 0.35.
         let wet = [0.0, 27.0, 45.0, 85.0].map(rain);
         assert!(wet[0] > 1.7 && wet[1] < 0.7 && wet[2] > 1.0 && wet[3] < 0.45, "{wet:?}");
         for (latitude, [east, south]) in

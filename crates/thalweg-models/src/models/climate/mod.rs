@@ -14,85 +14,95 @@ use thalweg_core::terrain::{Cells, RAIN};
 use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 
 choice! {
-    /// What winds blow by.
+    /// How the wind direction is determined.
     pub enum Winds {
-        /// By latitude: trades to 30°, westerlies to 60°, polar easterlies.
+        /// By latitude: trade winds to 30°, westerlies to 60°, polar easterlies beyond.
         Belts = "belts",
-        /// Everywhere from one side.
+        /// The same direction everywhere, given by `azimuth`.
         From = "from",
     }
 }
 
 params! {
-    /// Leaves the ground as it is, and says how much rain falls where: by latitude, by the sea that the wind comes from, and by the slopes
-    /// that it climbs.
+    /// Computes how much rain falls at each place, from the latitude, the distance from the sea along the wind and the
+    /// slopes that the wind climbs; the ground is not changed.
     ///
-    /// Open sea has the rain of its latitude φ: 0.35 + 1.5·e^−(φ/10°)² + 0.75·e^−((|φ| − 45°)/16°)² m/a times `amount`. The wind u carries
-    /// moisture w, over that of open sea: u·∇w − D·∇²w = (1 − w)/fill over sea, and −(1 − returned)·r·w on land, with
-    /// r = max(least/reach, 1/reach + u·∇h/rise): air that climbs the ground h loses its moisture over `rise` metres of height, air that descends keeps
-    /// most of it, and behind a mountain lies its shadow. The rain is r·w·reach times that of open sea. `rain` is that over `most`, at most 1.
-    /// It is solved on cells of `stride`, by upwind differences and Gauss–Seidel sweeps from all four corners, and lies smoothly between.
-    /// Beyond the map there is open sea.
+    /// Open sea at latitude φ receives 0.35 + 1.5·e^−(φ/10°)² + 0.75·e^−((|φ| − 45°)/16°)² m/a of rain, times `amount`.
+    /// The wind u carries moisture w, relative to that over open sea: u·∇w − D·∇²w = (1 − w)/fill over sea, and
+    /// −(1 − returned)·r·w on land, with D the parameter `mixing` and r = max(least/reach, 1/reach + u·∇h/rise). Air
+    /// that climbs the ground h loses its moisture over `rise` metres of height; air that descends keeps most of it,
+    /// which leaves a rain shadow behind mountains. The rain is r·w·reach times that of open sea. The layer `rain` is
+    /// this rain divided by `most`, at most 1. The equation is solved on coarse cells of width `stride`, by upwind
+    /// differences and Gauss–Seidel sweeps from all four corners, and interpolated smoothly between them. Beyond the
+    /// map there is open sea.
     ///
     /// Source: Smith & Barstad (2004), *A linear theory of orographic precipitation*,
-    /// doi:10.1175/1520-0469(2004)061<1377:ALTOOP>2.0.CO;2, whose lifting condenses and whose descent evaporates; Roe (2005), *Orographic precipitation*,
-    /// doi:10.1146/annurev.earth.33.092203.122541, for the upslope model with depletion; zonal means after Adler et al. (2003), *The version-2 Global
-    /// Precipitation Climatology Project monthly precipitation analysis*, doi:10.1175/1525-7541(2003)004<1147:TVGPCP>2.0.CO;2. We differ: no waves over
-    /// mountains, no delay of rain by wind; moisture is used up, which the linear theory leaves out.
+    /// doi:10.1175/1520-0469(2004)061<1377:ALTOOP>2.0.CO;2, where lifted air condenses and descending air evaporates;
+    /// Roe (2005), *Orographic precipitation*, doi:10.1146/annurev.earth.33.092203.122541, for the upslope model with
+    /// depletion; zonal means after Adler et al. (2003), *The version-2 Global Precipitation Climatology Project
+    /// monthly precipitation analysis*, doi:10.1175/1525-7541(2003)004<1147:TVGPCP>2.0.CO;2. Deviations: there are no
+    /// waves over mountains, and rain is not carried downwind while it forms and falls; moisture is used up, which the
+    /// linear theory leaves out.
     ///
-    /// It needs nothing, and leaves `rain`, which models of water heed: `stream_power` where its own `rain` is above 0, `drainage`, `droplets`,
-    /// `hydrology`. It breaks where seasons rule: there is no monsoon and no shift of the belts; winds do not bend round mountains; on maps
-    /// narrower than a few strides one latitude and one side are everything.
+    /// Layers: it needs none and uses none. It writes `rain`, which models of water use: `stream_power` where its own
+    /// `rain` is above 0, `drainage`, `droplets` and `hydrology`.
+    ///
+    /// Limits: there are no seasons, so no monsoon and no shift of the belts. Winds do not flow around mountains. On
+    /// maps narrower than a few strides, one latitude and one wind direction determine everything.
     pub struct Climate {
-        /// Latitude of the middle of the map: where it lies in the belts.
+        /// Latitude of the centre of the map, which determines its position in the wind and rain belts.
         latitude: f64 = 45.0, within -90.0..=90.0, unit "°", source "ours";
-        /// What winds blow by.
+        /// How the wind direction is determined.
         winds: Winds = Winds::Belts, within .., unit "1", source "ours";
-        /// Where the wind comes from, clockwise from north, for `winds = "from"`.
+        /// Direction that the wind comes from, clockwise from north, for `winds = "from"`.
         azimuth: f64 = 270.0, within -360.0..=360.0, unit "°", source "ours";
-        /// How many times as much rain falls as on Earth.
+        /// Factor on the rain; 1 is the rain of the Earth.
         amount: f64 = 1.0, within 0.0..=100.0, unit "1", scales Rain, source "Adler et al. 2003";
-        /// Rain that the layer calls 1; where more falls it is 1 too.
+        /// Rain at which the layer has the value 1; where more falls the layer stays at 1.
         most: f64 = 4.0, within 0.01..=100.0, unit "m/a", source "ours";
-        /// Distance over level land on which rain takes all but 1/e of the air's moisture, if none of it evaporates again.
+        /// Distance over level land on which rain reduces the moisture of the air to 1/e, if no rain evaporates again.
         reach: f64 = 1.5e6, within 1e3..=1e8, unit "m", scales Size, source "ours; water stays in the air for 8 to 9 days";
-        /// Share of the rain over level land that falls even where air descends: from clouds that rise where the ground is warm.
+        /// Share of the rain over level land that falls even where air descends, from clouds that rise over warm
+        /// ground.
         least: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
-        /// Distance over sea on which dry air fills up to all but 1/e.
+        /// Distance over sea on which the moisture deficit of dry air falls to 1/e.
         fill: f64 = 4e5, within 1e3..=1e8, unit "m", scales Size, source "ours";
-        /// Height by which air must climb to lose all but 1/e of its moisture.
+        /// Height that air must climb to lose all but 1/e of its moisture: lower values give wetter slopes and drier
+        /// rain shadows.
         rise: f64 = 4500.0, within 100.0..=1e5, unit "m", scales Relief,
             source "Roe 2005: a scale height of 2 to 3 km, and half of what condenses falls";
         /// Share of the rain on land that evaporates again there.
         returned: f64 = 0.5, within 0.0..=1.0, unit "1", source "Trenberth et al. 2007: 0.65 of land's rain";
         /// Distance over which eddies mix the air.
         mixing: f64 = 1e5, within 0.0..=1e7, unit "m", scales Size, source "ours";
-        /// Width of the cells on which it is worked out; at least a 512th of the map.
+        /// Width of the cells on which the moisture is computed; at least a 512th of the map.
         stride: f64 = 16_000.0, within 0.01..=1e6, unit "m", scales Size, source "ours";
     }
 }
 
-/// Most cells of a side on which air is worked out.
+/// Maximum number of cells a side of the grid on which moisture is computed.
 const MOST: usize = 512;
 
 impl Climate {
-    /// Cells of the grid to a side of one on which air is worked out.
+    /// Returns the number of grid cells per side of a cell of the coarser grid on which moisture is computed.
     fn factor(&self, grid: &Grid) -> usize {
         let longest = grid.rows().max(grid.cols());
         let wanted = (self.stride / grid.cell).round().clamp(1.0, longest as f64) as usize;
         wanted.max(longest.div_ceil(MOST))
     }
 
+    /// Returns the constants of moisture transport on cells of `cell` metres.
     fn air(&self, cell: f64) -> Air {
         let Self { reach, least, fill, rise, returned, mixing, .. } = *self;
         Air { cell, reach, least, fill, rise, returned, mixing }
     }
 
-    /// Latitude at world metres southward.
+    /// Returns the latitude at `y` metres southward in the world.
     fn latitude_at(&self, grid: &Grid, y: f64) -> f64 {
         belts::folded(self.latitude + belts::degrees(y - 0.5 * grid.map_extent().height))
     }
 
+    /// Returns the wind at a latitude, eastward and southward.
     fn wind_at(&self, latitude: f64) -> [f64; 2] {
         match self.winds {
             Winds::Belts => belts::wind(latitude),
@@ -108,7 +118,7 @@ impl Model for Climate {
     fn about(&self) -> About {
         About {
             name: "climate",
-            summary: "Says where how much rain falls: by latitude, wind and relief.",
+            summary: "Computes the distribution of rain by latitude, wind and relief.",
             source: "Smith & Barstad (2004), A linear theory of orographic precipitation; Roe (2005), Orographic precipitation",
             family: Family::Analysis,
             needs: &[],
@@ -133,7 +143,7 @@ impl Model for Climate {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The rain, and on the coarser cells ground, sea, rates, moisture and rain.
+        // The rain, and on the coarser grid the ground, sea, rates, moisture and rain.
         4 * grid.len() as u64 + 40 * (coarse::grid(grid, self.factor(grid)).len() as u64)
     }
 
@@ -163,7 +173,8 @@ impl Stepper for Look {
     }
 }
 
-/// Means of the ground over blocks, in metres over the sea or, without one, over zero; and which are mostly sea.
+/// Returns the mean ground of each block, in metres above the sea (or above zero if there is none), and which blocks
+/// are mostly sea.
 fn blocks(terrain: &Terrain, small: &Grid, factor: usize) -> (Field<f64>, Field<bool>) {
     let fine = &terrain.grid;
     let sea = fine.sea_level;

@@ -1,4 +1,4 @@
-//! Where waves lay the sand that they have made.
+//! Deposition of sand on beaches.
 
 use rayon::prelude::*;
 
@@ -7,16 +7,17 @@ use crate::models::coast::{Coast, blur, smooth};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height, Terrain};
 
-/// How far around land is looked for, to tell bays from capes, in metres.
+/// Radius in metres of the neighbourhood whose share of land distinguishes bays from capes.
 const AROUND: f64 = 300.0;
 
-/// How far beaches build out into the most sheltered bay, in metres.
+/// Distance in metres by which a beach advances in the most sheltered bay.
 const BUILD: f64 = 140.0;
 
-/// Water inside the smooth line of the shore that sand closes first, in metres of depth.
+/// Depth in metres of water inside the smooth shoreline that sand fills first.
 const NOTCH: f64 = 8.0;
 
-/// Lays what sand there is of `cut` as beaches; the units laid. `inland` is metres from the shore.
+/// Deposits the sand of `cut` as beaches. Returns the units deposited. `inland` is the distance from the shore in
+/// metres.
 pub(super) fn lay(
     model: &Coast,
     terrain: &mut Terrain,
@@ -30,20 +31,20 @@ pub(super) fn lay(
     let fall = libm::tan(model.beach.to_radians());
     let land =
         blur::means(&inland.map(|inland| if *inland > 0.0 { 1.0 } else { 0.0 }), blur::half(AROUND / grid.cell, 1));
-    // Room under the beach's profile, in metres: in bays and out of the waves.
+    // Space below the beach's profile, in metres of sand: in bays and sheltered from waves.
     let room = Field::generate(grid.size, |i, j| {
         let inland = f64::from(inland[(i, j)]).clamp(-1e6, 1e6);
-        // Behind the beach lies what was there before.
+        // Behind the beach the ground stays as it was.
         if nodata.as_ref().is_some_and(|mask| mask[(i, j)]) || fall * inland > 2.0 * model.runup {
             return 0.0;
         }
         let over = (f64::from(ground[(i, j)].0) - f64::from(level)) / UNITS;
         let bay = smooth((f64::from(land[(i, j)]) - 0.45) / 0.3);
         let calm = 1.0 - smooth(1.4 * f64::from(exposure[(i, j)]));
-        // From the water's edge, which the beach has moved into the bay.
+        // Distance from the water's edge, which the beach has moved into the bay.
         let edge = inland + BUILD * bay * calm;
         let depth = (fall * edge).min(model.runup) - over;
-        // Sand on ground below the base of waves slides off into the deep, unless the land holds it in.
+        // Sand on ground below the wave base slides into deep water, unless land encloses it.
         if depth <= 0.0
             || -over > model.wave_base.max(if inland > 0.0 { NOTCH } else { 0.0 })
             || (inland <= 0.0 && bay * calm <= 0.0)
@@ -53,6 +54,7 @@ pub(super) fn lay(
             depth as f32
         }
     });
+    // Each place receives its share of the sand eroded within the drift distance, so that sand stays near its source.
     let sum = |field: &Field<f32>| field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>();
     let (made, places) = (sum(&cut.depth), sum(&room));
     if sand <= 0 || made <= 0.0 || places <= 0.0 {
@@ -70,7 +72,7 @@ pub(super) fn lay(
             *due *= if places > made && !notch { made.max(0.0) / places } else { 1.0 };
         }
     });
-    // Places on the rim of a drift may be promised more than there is.
+    // At the limit of the drift distance more sand may be assigned than there is; everything is then scaled down.
     let scale = (sand as f64 / UNITS / sum(&due).max(1e-9)).min(1.0);
     let mut left = sand;
     for (k, due) in due.as_slice().iter().enumerate() {

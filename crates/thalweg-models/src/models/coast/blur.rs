@@ -1,32 +1,34 @@
-//! Means over the land about each cell.
+//! Smoothing: weighted means over the neighbourhood of each cell.
 
 use rayon::prelude::*;
 
 use thalweg_core::Field;
 
-/// Lines that are worked through side by side: a sum waits for the one before it, eight do not wait for one another.
+/// Number of lines processed side by side: each sum depends on the one before it, but eight lines are independent.
 const LANES: usize = 8;
 
-/// Half the width in cells of three running means that together have a bell's deviation of about `deviation` cells, at least `least`.
+/// Returns the half width in cells, at least `least`, of three running means that together approximate a Gaussian with
+/// a standard deviation of `deviation` cells.
 pub(super) fn half(deviation: f64, least: usize) -> usize {
     // A mean over 2h + 1 cells has the variance h(h + 1)/3.
     let half = (0.25 + deviation * deviation).sqrt() - 0.5;
     (half.round() as usize).max(least)
 }
 
-/// Means over about `half` cells: three passes of running means along rows and columns; beyond the rim nothing.
+/// Smooths a field over about `half` cells by three passes of running means along rows and columns. Beyond the rim the
+/// field counts as zero.
 pub(super) fn sums(field: &Field<f32>, half: usize) -> Field<f32> {
     if half == 0 {
         return field.clone();
     }
-    // Turned, so that the second time goes along columns and turns back.
+    // The field is transposed, so that the second call works along columns and the last one transposes back.
     along(along(field.clone(), half).turned(), half).turned()
 }
 
-/// Means over about `half` cells of what lies within the field.
+/// Smooths a field over about `half` cells as a mean of the values within the field only.
 pub(super) fn means(field: &Field<f32>, half: usize) -> Field<f32> {
     let mut out = sums(field, half);
-    // What part of the weights lies within is the same for all rows, and for all columns.
+    // The share of the weights within the field is the same for all rows, and for all columns.
     let parts = field.size().map(|n| passes(vec![[1.0; LANES]; n], half));
     out.par_rows_mut().for_each(|(i, row)| {
         for (mean, part) in row.iter_mut().zip(&parts[1]) {
@@ -36,7 +38,7 @@ pub(super) fn means(field: &Field<f32>, half: usize) -> Field<f32> {
     out
 }
 
-/// Running means along rows; what rounding leaves below 0 is 0.
+/// Computes running means along rows. Negative results of rounding become 0.
 fn along(mut field: Field<f32>, half: usize) -> Field<f32> {
     let cols = field.cols();
     field.as_mut_slice().par_chunks_mut((LANES * cols).max(1)).for_each(|rows| {
@@ -56,7 +58,7 @@ fn along(mut field: Field<f32>, half: usize) -> Field<f32> {
     field
 }
 
-/// Three passes of running means along lines; beyond their ends nothing.
+/// Applies three passes of running means along lines. Beyond their ends values count as zero.
 fn passes(mut lines: Vec<[f64; LANES]>, half: usize) -> Vec<[f64; LANES]> {
     let count = lines.len();
     let half = half.min(count);

@@ -1,4 +1,4 @@
-//! What waves cut: cliffs and platforms.
+//! Erosion by waves: cliffs and shore platforms.
 
 use rayon::prelude::*;
 
@@ -9,30 +9,31 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT};
 use thalweg_core::{Field, Height, Result, Terrain};
 
-/// How fast rock under water wears down, as a part of the pace at which a cliff moves back.
+/// Rate at which rock below water is lowered, as a share of the rate of cliff retreat.
 const WEAR: f64 = 0.05;
 
-/// How far from the water cliffs fall in, in metres.
+/// Distance from the water in metres up to which cliffs collapse.
 const INLAND: f64 = 600.0;
 
-/// Along how much shore waves are about the same, in metres, and how much water before it counts.
+/// Distance along the shore in metres over which waves are averaged.
 const ALONG: f64 = 100.0;
+/// Width in metres of the water in front of the shore whose waves count.
 const BEFORE: f32 = 60.0;
 
-/// Waves that move the shore by less, in metres, leave it as it is.
+/// Retreat in metres below which the shore is left unchanged.
 pub(super) const LEAST: f64 = 1.0;
 
-/// What waves have cut.
+/// The result of wave erosion.
 pub(super) struct Cut {
-    /// Metres, cell by cell.
+    /// Depth of erosion in metres, by cell.
     pub depth: Field<f32>,
-    /// Units of bedrock.
+    /// Bedrock eroded, in units.
     pub rock: i64,
-    /// Units of loose ground.
+    /// Sediment eroded, in units.
     pub sand: i64,
 }
 
-/// Moves shores back and wears what is under water; what is cut, and metres from the shore as it is then.
+/// Moves shores back and erodes the sea floor. Returns what was eroded, and the distance in metres from the new shore.
 pub(super) fn cut(
     model: &Coast,
     terrain: &mut Terrain,
@@ -43,7 +44,8 @@ pub(super) fn cut(
     let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
     let moved = moved(model, terrain, &inland, exposure);
     retreat(model, terrain, level, &inland, &moved, exposure);
-    // Of a ridge that is cut from both sides single cells are left: no line goes round them, and waves take them too.
+    // Single cells are left of a ridge that is cut from both sides. The smooth shoreline does not enclose them, so
+    // waves remove them too.
     let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
     let fall = libm::tan(model.platform.to_radians());
     let shoal = 0.25 * fall * terrain.grid.cell;
@@ -68,21 +70,22 @@ pub(super) fn cut(
     Ok((Cut { depth, rock: all - sand, sand }, inland))
 }
 
-/// Metres by which the shore next to each cell moves back.
+/// Returns the distance in metres by which the shore next to each cell moves back.
 fn moved(model: &Coast, terrain: &Terrain, inland: &Field<f32>, exposure: &Field<f32>) -> Field<f32> {
     let waves = at_shore(model, terrain, inland, exposure);
     let hardness = factors(&terrain.layers, &HARDNESS);
     let moves = model.hold_back();
     Field::generate(terrain.grid.size, |i, j| {
         let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
-        // Specks and teeth before the line, far from any shore, stand in the waves themselves.
+        // Small islets and spurs outside the smooth shoreline, far from any shore, are exposed to the waves
+        // themselves.
         let bare = if inland[(i, j)] <= 0.0 { exposure[(i, j)] } else { 0.0 };
         let due = model.retreat * model.years * f64::from(waves[(i, j)].max(bare)) * soft;
         moves(due) as f32
     })
 }
 
-/// Lowers what lies before the shore, once it has moved, and the cliffs behind it.
+/// Lowers the ground in front of the shore at its new position, and the cliffs behind it.
 fn retreat(
     model: &Coast,
     terrain: &mut Terrain,
@@ -102,17 +105,17 @@ fn retreat(
             }
             let inland = f64::from(inland[(i, j)]).clamp(-1e6, 1e6);
             let moved = f64::from(moved[(i, j)]);
-            // Metres behind the cliff's foot, or before it.
+            // Distance in metres behind the new foot of the cliff; negative in front of it.
             let behind = inland - moved;
             let over = (f64::from(height.0) - f64::from(level)) / UNITS;
             let platform = (-fall * behind).clamp(0.0, model.wave_base);
             let left = if over < 0.0 {
                 let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
                 let worn = WEAR * model.retreat * model.years * f64::from(exposure[(i, j)]) * soft;
-                // The deeper, the less: the pace falls to nothing at the base of waves.
+                // Erosion decreases with depth and vanishes at the wave base.
                 let rest = libm::exp(-worn / model.wave_base.max(1e-3));
                 let depth = model.wave_base - (model.wave_base + over) * rest;
-                // Under corals nothing is worn, and nothing below the platform of the cliff behind.
+                // Nothing is eroded below corals, nor below the level of the platform of the cliff behind.
                 let free = model.reef <= 0.0 || -inland < 0.5 * model.lagoon;
                 if free && -over < model.wave_base { over.min(-depth.min(platform)) } else { over }
             } else if moved < LEAST {
@@ -132,10 +135,11 @@ fn retreat(
     });
 }
 
-/// The waves at the shore next to each cell: means along it of those in the water before it; 0 far from any shore.
+/// Returns the waves at the shore next to each cell, as the mean along the shore over the water in front of it; 0 far
+/// from any shore.
 fn at_shore(model: &Coast, terrain: &Terrain, inland: &Field<f32>, exposure: &Field<f32>) -> Field<f32> {
     let cell = terrain.grid.cell;
-    // Far enough for land that is yet to be reached.
+    // Far enough to include land that the retreat reaches only later.
     let half = blur::half((ALONG.max(0.5 * (model.retreat * model.years).min(4000.0))) / cell, 2);
     let near = -BEFORE.max(2.5 * cell as f32);
     let water =

@@ -1,4 +1,4 @@
-//! How open a place lies to waves: the water before it, in all directions.
+//! Wave exposure: the open water in front of a place, in all directions.
 
 use rayon::prelude::*;
 
@@ -6,21 +6,21 @@ use crate::models::coast::Coast;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Edge, Field, Terrain};
 
-/// Directions in which water is looked at.
+/// Number of directions in which the fetch is computed.
 const DIRECTIONS: usize = 16;
 
-/// Sweeps under way together.
+/// Number of sweeps computed in parallel.
 pub(super) const TOGETHER: usize = 4;
 
-/// Water of less depth in metres breaks waves as land does.
+/// Minimum depth of water in metres that lets waves pass. Shallower water breaks them as land does.
 const SHOAL: f64 = 0.5;
 
-/// Share of the full waves that comes to each cell, 0 to 1; over land it fades.
+/// Returns the share of full waves that arrives at each cell, 0 to 1. Over land it fades.
 pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f32> {
     let grid = &terrain.grid;
     let shoal = level.saturating_sub((SHOAL * UNITS) as i32);
     let deep = Field::generate(grid.size, |i, j| !terrain.is_nodata(i, j) && terrain.ground[(i, j)].0 < shoal);
-    // What runs along rows rather than down them goes over the same sea turned.
+    // Directions closer to rows than to columns use the transposed sea.
     let [rows, cols] = grid.size;
     let deep = [deep.turned(), deep];
     let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
@@ -28,12 +28,12 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
         let parts: Vec<(bool, f32, Field<f32>)> = (first..first + TOGETHER)
             .into_par_iter()
             .map(|n| {
-                // Half a step aside: no ray runs along the grid.
+                // Half a step off the axes, so that no direction is parallel to the grid.
                 let turn = (n as f64 + 0.5) / DIRECTIONS as f64 * std::f64::consts::TAU;
                 let [down, along] = [libm::sin(turn), libm::cos(turn)];
                 let is_turned = along.abs() > down.abs();
                 let deep = if is_turned { &deep[0] } else { &deep[1] };
-                // The cosine of the angle between where these waves come from and where most do.
+                // Cosine of the angle between the direction that these waves come from and that of the swell.
                 let from = model.swell_from.to_radians();
                 let facing = down * libm::cos(from) - along * libm::sin(from);
                 let weight = ((1.0 + model.swell * facing) / DIRECTIONS as f64) as f32;
@@ -58,15 +58,16 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
     down
 }
 
-/// Open water upwind of each cell, in full fetches, 1 at most, for waves that run southward and eastward by `way`. Rows across
-/// the waves follow one another; what lies before a cell is taken between the two nearest cells of the row before. Rows are
-/// columns, in `deep` and what is returned, where waves run more along rows than down them.
+/// Returns the open water upwind of each cell, in full fetches, at most 1, for waves that run southward and eastward
+/// by `way`. The sweep proceeds by rows across the waves; the value upwind of a cell is interpolated between the two
+/// nearest cells of the previous row. Where waves run more along rows than along columns, `deep` and the result are
+/// transposed.
 fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) -> Field<f32> {
     let grid = &terrain.grid;
     let turned = way[1].abs() > way[0].abs();
     let [ahead, aside] = if turned { [way[1], way[0]] } else { way };
     let [rows, cols] = deep.size();
-    // The edges that waves come over: behind the first row, and to the side.
+    // The edges that waves enter over: behind the first row, and at the side.
     let [north, east, south, west] = grid.edges.map(|edge| if edge == Edge::Open { 1.0 } else { 0.0 });
     let behind = match (turned, ahead > 0.0) {
         (false, true) => north,
@@ -85,14 +86,14 @@ fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) ->
     let grows = (step / model.fetch) as f32;
     let keeps = libm::exp(-step / model.shelter * libm::log(3.0)) as f32;
     let mut open = Field::new([rows, cols], 0.0);
-    // Beyond an edge the sea goes on where it reaches it.
+    // The sea continues beyond an open edge where it reaches the edge.
     let over = |edge: f32, r: usize, c: usize| if deep[(r, c)] { edge } else { 0.0 };
     let mut before = vec![0.0; cols + 2];
     let first = if ahead > 0.0 { 0 } else { rows - 1 };
     for c in 0..cols {
         before[c + 1] = over(behind, first, c);
     }
-    // Of the padded row before, the cell that counts for `part`.
+    // Offset into the padded previous row of the neighbour that has the weight `part`.
     let neighbour = if aside > 0.0 { 0 } else { 2 };
     for n in 0..rows {
         let r = if ahead > 0.0 { n } else { rows - 1 - n };
@@ -101,6 +102,7 @@ fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) ->
         } else {
             before[cols + 1] = over(beside, r, cols - 1);
         }
+        // Over water the fetch grows by a step; over land it falls to a third over the distance `shelter`.
         let row = open.row_mut(r);
         let behind = before[1..=cols].iter().zip(&before[neighbour..neighbour + cols]);
         for ((open, is_water), (straight, slant)) in row.iter_mut().zip(deep.row(r)).zip(behind) {

@@ -1,20 +1,22 @@
-//! [`Foot`]: the feet of cliffs on local levels.
+//! [`Foot`]: cliff feet on refinement levels.
 
 use crate::models::coast::cut::LEAST;
 use crate::models::coast::{Coast, smooth};
 use thalweg_core::{Cell, Height};
 use thalweg_refine::{Join, JoinPatch};
 
-/// Widths, in cells, of the ground that the level cuts: on wider cells nothing of it shows, on narrower ones it is there already.
+/// Range of the eroded strip's width, in cells, of the one level that cuts it: wider cells cannot show it, and on
+/// narrower ones it is already there.
 const CELLS: [f64; 2] = [3.0, 6.0];
 
-/// How far the sea is looked for, in widths of what is cut: so far cliffs reach back into ground three fifths as steep as they are.
+/// Search distance for the sea, in widths of the eroded strip. Within it lie cliffs cut into ground of up to three
+/// fifths of their own slope.
 const LOOKS: f64 = 2.5;
 
-/// Shares of sea around, between which waves come to full height: a straight shore has a half.
+/// Range of the share of sea around a place over which waves grow to full height. A straight shore has a half.
 const OPEN: [f64; 2] = [0.25, 0.45];
 
-/// Sixteen directions, east and south.
+/// Unit vectors (east, south) in sixteen directions.
 const AROUND: [[f64; 2]; 16] = {
     const A: f64 = 0.923_879_532_511_286_7;
     const B: f64 = 0.382_683_432_365_089_8;
@@ -39,22 +41,26 @@ const AROUND: [[f64; 2]; 16] = {
     ]
 };
 
-/// What cells of the global level are too wide to show of a shore that waves cut: its cliffs come down to the sea as a ramp there. Where the sea
-/// lies open the ground within `back` metres of it becomes a platform, and behind that stands no steeper than the cliff.
+/// The detail of a wave-cut shore that cells of the global level are too wide to show: there a cliff descends to the
+/// sea as a ramp. On exposed shores the ground within `back` metres of the sea becomes a platform, and the ground
+/// behind it is limited to the slope of the cliff.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Foot {
+    /// Width in metres of the strip that becomes a platform.
     back: f64,
-    /// Slopes, rise over run.
+    /// Slope of the platform, as rise over run.
     platform: f64,
+    /// Slope of the cliff, as rise over run.
     cliff: f64,
 }
 
 impl Foot {
-    /// Over a global level of cells so many metres wide; `None` where waves move no shore.
+    /// Creates the detail above a global level with cells of `cell` metres. Returns `None` if waves move no shore.
     pub fn new(model: &Coast, cell: f64) -> Option<Self> {
         let [platform, cliff] = [model.platform, model.cliff].map(|angle| libm::tan(angle.to_radians()));
-        // A straight shore has half the waves of a cape; how hard rock is no local level knows. A ramp from cell to cell begins half a cell
-        // before the cliff, and what it is too low behind the cliff stays so: a quarter is taken.
+        // A straight shore receives half the waves of a cape; the hardness of rock is not known on refinement levels.
+        // The ramp between two cells begins half a cell before the cliff, and the ground behind the cliff that is too
+        // low stays so: hence the limit of a quarter of a cell.
         let moved = model.hold_back()(0.5 * model.retreat * model.years);
         (moved >= LEAST).then(|| Self { back: moved.min(0.25 * cell), platform, cliff })
     }
@@ -85,7 +91,7 @@ impl Join for Foot {
             let [i, j] = [south, east].map(|way| libm::round(way * looks) as i64);
             patch.height(Cell::new(cell.row + i, cell.col + j)) <= sea
         };
-        // Of the ways that would lead to the sea from here if the shore were straight.
+        // The share is relative to the directions that would lead to the sea from here if the shore were straight.
         let straight = libm::acos((far / (looks * patch.width())).min(1.0)) / std::f64::consts::PI;
         let open =
             0.5 * AROUND.iter().filter(|way| is_sea(way)).count() as f64 / AROUND.len() as f64 / straight.max(0.0625);

@@ -1,4 +1,5 @@
-//! A line round all ground above some height, smooth where cells are steps, and how far each cell is from it.
+//! A smooth contour line around all ground above a level, without the steps of cells, and the distance of each cell
+//! from it.
 
 use rayon::prelude::*;
 
@@ -7,11 +8,12 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height, Terrain};
 use thalweg_rivers::distance;
 
-/// Metres from each cell's middle to the line that parts ground at or over `level` (units, of cell (i, j)) from what is below,
-/// positive on the higher side; infinite where there is no line. Missing data counts as high.
+/// Returns the distance in metres from each cell's centre to the line that separates ground at or above `level` (in
+/// units, for cell (i, j)) from lower ground, positive on the higher side and infinite where there is no line. Missing
+/// data counts as high.
 ///
-/// The part of each cell that is high, blurred by `smooth` metres, is a half along the line: so it has no steps of cells, and
-/// specks and teeth much narrower than `smooth` leave no trace.
+/// The line is where the high share of each cell, blurred over `smooth` metres, is a half. It therefore has no steps,
+/// and islets and spurs much narrower than `smooth` have no effect.
 pub(super) fn distance(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync, smooth: f64) -> Field<f32> {
     let high = blur::means(&parts(terrain, level), blur::half(smooth / terrain.grid.cell, 1));
     let points = crossings(&high);
@@ -21,7 +23,7 @@ pub(super) fn distance(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + 
     let mut out = Field::new([rows, cols], 0.0);
     out.par_rows_mut().for_each(|(i, row)| {
         for (j, out) in row.iter_mut().enumerate() {
-            // The nearest point may belong to the next cell's nearest crossing.
+            // The nearest point may belong to the nearest crossing of a neighbouring cell.
             let around = [(i, j), (i.wrapping_sub(1), j), (i + 1, j), (i, j.wrapping_sub(1)), (i, j + 1)];
             let squares = around.into_iter().filter(|(r, c)| *r < rows && *c < cols).filter_map(|at| {
                 let k = nearest[at];
@@ -36,7 +38,7 @@ pub(super) fn distance(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + 
     out
 }
 
-/// What part of each cell is high, as if it were a plane of its neighbours' slope.
+/// Returns the share of each cell that is high, as if the cell were a plane with the slope of its neighbours.
 fn parts(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync) -> Field<f32> {
     let (grid, ground) = (&terrain.grid, &terrain.ground);
     let [rows, cols] = grid.size;
@@ -49,15 +51,16 @@ fn parts(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync) -> Field
         let [west, east] = [j.saturating_sub(1), (j + 1).min(cols - 1)].map(|c| z(ground[(i, c)]));
         let rise = 0.5 * ((south - north) * (south - north) + (east - west) * (east - west)).sqrt();
         let over = z(ground[(i, j)]) - level(i, j);
-        // A flat cell is all high or all low.
+        // A flat cell is entirely high or entirely low.
         (0.5 + over / rise.max(1e-3 * UNITS)).clamp(0.0, 1.0) as f32
     })
 }
 
-/// No crossing.
+/// Marks a cell without a crossing.
 const NONE: [f32; 2] = [f32::NAN; 2];
 
-/// Cells with the line between them and a neighbour, and where from their middles its nearest point is, in rows and columns.
+/// Returns, for cells with the line between them and a neighbour, the offset from the cell's centre to the nearest
+/// point of the line, in rows and columns; [`NONE`] for others.
 fn crossings(high: &Field<f32>) -> Field<[f32; 2]> {
     let [rows, cols] = high.size();
     Field::generate([rows, cols], |i, j| {
@@ -69,7 +72,7 @@ fn crossings(high: &Field<f32>) -> Field<[f32; 2]> {
         }
         let [y, x] = [0.5 * (s - n), 0.5 * (e - w)];
         let square = (y * y + x * x).max(1e-9);
-        // By the slope to the line; no farther than the next cell's middle.
+        // Along the gradient to the line, at most to the centre of the next cell.
         let way = (0.5 - here) / square;
         let long = way.abs() * square.sqrt();
         let way = if long > 1.0 { way / long } else { way };
@@ -94,12 +97,12 @@ mod tests {
         let found = distance(&island, |_, _| 0.0, 15.0);
         for (i, j) in (0..100).flat_map(|i| (0..120).map(move |j| (i, j))) {
             let far = 320.0 - (island.grid.y(i) - 500.0).hypot(island.grid.x(j) - 600.0);
-            // A blurred disc is smaller by σ²/2R, under a metre; and from a cell's middle the line is found by its slope there,
-            // which is less than nearer the line: under half a cell too far.
+            // A blurred disc is smaller by σ²/2R, less than a metre. From a cell's centre the line is extrapolated
+            // with the slope there, which is less than nearer the line: up to half a cell too far.
             assert!((f64::from(found[(i, j)]) - far).abs() < 5.0, "({i}, {j}): {} for {far}", found[(i, j)]);
         }
-        // A cliff over a shoal: the middles of cells say where the line is to a cell only, for the shoal next to the cliff may be
-        // half land.
+        // A cliff above a shoal: the cells locate the line only to within a cell, since the shoal next to the cliff
+        // may be half land.
         let cliff = world([100, 120], |y, x| if x + 0.3 * y > 750.0 { 40.0 } else { -1.0 });
         let found = distance(&cliff, |_, _| 0.0, 15.0);
         for (i, j) in (10..90).flat_map(|i| (10..110).map(move |j| (i, j))) {
@@ -110,7 +113,7 @@ mod tests {
 
     #[test]
     fn teeth_and_specks_leave_no_trace() {
-        // Teeth a cell wide and two long, and a cell of land off the shore.
+        // Spurs one cell wide and two long, and an islet of one cell.
         let z = |y: f64, x: f64| {
             let tooth = if (y / 10.0) as i64 % 2 == 0 { 20.0 } else { 0.0 };
             if x > 600.0 - tooth || ((y - 505.0).abs() < 5.0 && (x - 305.0).abs() < 5.0) { 9.0 } else { -9.0 }

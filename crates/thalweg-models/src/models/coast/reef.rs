@@ -1,4 +1,4 @@
-//! Corals.
+//! Coral reefs.
 
 use rayon::prelude::*;
 
@@ -10,41 +10,42 @@ use thalweg_flow::{FlowGraph, Land};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_rivers::distance;
 
-/// Depth of a reef's crest, in metres: the tide's low water.
+/// Depth of a reef's crest in metres: low tide.
 const CREST: f64 = 0.5;
 
-/// Width of the crest, in metres.
+/// Width of the crest in metres.
 const WIDE: f64 = 60.0;
 
-/// Rise of the outer slope: corals stand at 40°.
+/// Slope of the reef's outer side, as rise over run: 40°.
 const OUTER: f64 = 0.84;
 
-/// Width of the flat of coral sand behind the crest, in metres, where waves are weak and strong.
+/// Width in metres of the flat of coral sand behind the crest, where waves are weak and where they are strong.
 const FLAT: [f64; 2] = [120.0, 420.0];
 
-/// Depth to which what waves carry over the reef fills the lagoon, in metres, and how uneven heads of coral make its floor.
+/// Depth in metres to which sediment that waves carry over the reef fills the lagoon.
 const FLOOR: f64 = 16.0;
+/// Amplitude in metres of the unevenness that coral heads give the lagoon's floor.
 const HEADS: f64 = 4.0;
 
-/// From one strong part of a reef to the next, in metres.
+/// Distance in metres from one strong part of a reef to the next.
 const PARTS: f64 = 900.0;
 
-/// Over how many metres a reef goes round unevenness of the ground.
+/// Distance in metres over which the reef line smooths the unevenness of the ground.
 const EVEN: f64 = 350.0;
 
-/// Width of a pass, in metres.
+/// Width of a pass in metres.
 const PASS: f64 = 110.0;
 
-/// Land in km² whose river keeps a pass open.
+/// Drainage area in km² of a river that keeps a pass open.
 const FRESH: f64 = 1.5;
 
-/// Loose ground on which corals find no hold, in metres.
+/// Thickness of sediment in metres above which corals cannot settle.
 const LOOSE_GROUND: f64 = 0.5;
 
-/// Lets corals grow; the units added. `inland` is metres from the shore.
+/// Lets corals grow. Returns the units added. `inland` is the distance from the shore in metres.
 ///
 /// # Errors
-/// When the ground's water cannot be followed.
+/// The flow paths over the ground cannot be computed.
 pub(super) fn grow(
     model: &Coast,
     terrain: &mut Terrain,
@@ -55,7 +56,7 @@ pub(super) fn grow(
 ) -> Result<i128> {
     let passes = passes(terrain, level)?;
     let vigour = noise(&terrain.grid, PARTS, key.and(1));
-    // Where the ground lies as deep as the reef's foot, here more and there less.
+    // The ground's elevation at the foot of the reef, which varies along the reef.
     let foot = |i: usize, j: usize| f64::from(level) - UNITS * model.foot * libm::exp(0.35 * f64::from(vigour[(i, j)]));
     let behind = line::distance(terrain, foot, EVEN);
     let heads = noise(&terrain.grid, 0.25 * PARTS, key.and(2));
@@ -70,15 +71,15 @@ pub(super) fn grow(
             }
             let behind = f64::from(behind[(i, j)]).clamp(-1e6, 1e6);
             let food = (2.5 * f64::from(exposure[(i, j)])).min(1.0);
-            // None to half the lagoon's width off the land, all from the whole of it on.
+            // No growth up to half the lagoon's width off the land, and full growth from the whole width on.
             let off = (-f64::from(inland[(i, j)]) / model.lagoon.max(1e-3)).clamp(0.0, 4.0);
             let off = smooth(2.0 * off - 1.0);
-            // Passes are wide and narrow, and grow shallow in the lagoon.
+            // Passes vary in width, and become shallower towards the lagoon.
             let wide = PASS * libm::exp(0.9 * f64::from(heads[(i, j)]));
             let open = smooth((f64::from(passes[(i, j)]) / wide - 0.3) / 0.7);
             let open = open + (1.0 - open) * 0.8 * smooth((behind - WIDE) / FLAT[1]);
             let strong = libm::exp(1.2 * f64::from(vigour[(i, j)]));
-            // How deep the reef's top lies here once it is built.
+            // Depth of the finished reef's top at this cell.
             let floor = FLOOR + HEADS * f64::from(heads[(i, j)]);
             let flat = FLAT[0] + (FLAT[1] - FLAT[0]) * (0.5 * food * strong).min(1.0);
             let top = if behind < 0.0 {
@@ -96,8 +97,8 @@ pub(super) fn grow(
     Ok(added.sum())
 }
 
-/// Metres to where a river of the land, or what was its valley, goes down over the ground of the sea: fresh water and mud
-/// kill corals.
+/// Returns the distance in metres to the path on the sea floor of the nearest river of the land, or of its drowned
+/// valley. Fresh water and mud kill corals.
 fn passes(terrain: &Terrain, level: i32) -> Result<Field<f32>> {
     let grid = Grid { sea_level: None, ..terrain.grid.clone() };
     let land = Land { grid: &grid, ..Land::of(terrain) };
@@ -108,7 +109,7 @@ fn passes(terrain: &Terrain, level: i32) -> Result<Field<f32>> {
     Ok(distance::to_set(&rivers, grid.cell))
 }
 
-/// Fractal noise of the given wavelength, about −1 to 1.
+/// Returns fractal noise of the given wavelength, about −1 to 1.
 fn noise(grid: &Grid, wavelength: f64, key: Key) -> Field<f32> {
     let noise = Fractal::new(&FractalSettings::fbm(4, wavelength, 0.5), None, key, grid.cell);
     let mut out = Field::new(grid.size, 0.0);

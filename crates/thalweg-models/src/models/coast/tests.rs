@@ -1,4 +1,4 @@
-//! Tests of the coast, on shores of which one can say what waves must do.
+//! Tests of the coast on shores where the effect of waves is known.
 
 use super::*;
 use thalweg_core::base::rng::Key;
@@ -6,7 +6,7 @@ use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 
 const CELL: f64 = 10.0;
 
-/// Land of 120 × 160 cells, sea level 0, open in the west alone.
+/// Returns land of 120 × 160 cells with sea level 0, open only in the west.
 fn world(z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     let edges = [Edge::Closed, Edge::Closed, Edge::Closed, Edge::Open];
     let grid = Grid { edges, sea_level: Some(Height::ZERO), ..Grid::new([120, 160], CELL).unwrap() };
@@ -23,7 +23,7 @@ fn run(model: &Coast, terrain: &mut Terrain) -> MassBalance {
     budget
 }
 
-/// The first column of land in row `i`, from the west.
+/// Returns the first column of land in row `i`, from the west.
 fn shoreline(terrain: &Terrain, i: usize) -> usize {
     (0..160).find(|j| terrain.ground[(i, *j)].0 >= 0).unwrap_or(160)
 }
@@ -36,8 +36,8 @@ fn the_open_sea_is_exposed_a_straight_shore_half_and_a_lake_hardly() {
     let exposure = fetch::exposure(&model, &open, 0);
     assert!(exposure.as_slice().iter().all(|e| (e - 1.0).abs() < 1e-5));
 
-    // Of 16 directions, 8 look at the open sea; the others have the cell's own water before them, a thousandth of a fetch, or
-    // some cells of it: 8/16 and 8 times √0.001/16, twice that at most.
+    // Of 16 directions, 8 face the open sea. The others have only the cell's own water in front of them, a thousandth
+    // of a fetch, or a few cells of it: 8/16, and 8 times √0.001/16, up to twice that.
     let mut shore = world(|_, x| if x < 800.0 { -50.0 } else { 50.0 });
     shore.grid.edges[0] = Edge::Open;
     shore.grid.edges[2] = Edge::Open;
@@ -46,7 +46,7 @@ fn the_open_sea_is_exposed_a_straight_shore_half_and_a_lake_hardly() {
 
     let lake = world(|y, x| if (y - 600.0).hypot(x - 800.0) < 200.0 { -50.0 } else { 50.0 });
     let at = fetch::exposure(&model, &lake, 0)[(60, 80)];
-    // Some 200 m of water each way: the root of a fiftieth.
+    // About 200 m of water in each direction: the square root of a fiftieth.
     assert!(at < 0.17, "{at}");
 }
 
@@ -58,19 +58,20 @@ fn a_plane_coast_moves_back_by_the_rate_and_leaves_a_platform() {
     terrain.grid.edges[2] = Edge::Open;
     let model = Coast { years: 4000.0, retreat: 0.1, sandy: 0.0, ..Coast::default() };
     let exposure = fetch::exposure(&model, &terrain, 0);
-    // The mean of the water before the shore: half of the sea, and a little for the water between.
+    // The mean over the water in front of the shore: half of the sea, and a little for the water in between.
     let waves =
         (20..100).flat_map(|i| (54..60).map(move |j| (i, j))).map(|at| f64::from(exposure[at])).sum::<f64>() / 480.0;
     assert!((0.5..0.56).contains(&waves), "{waves}");
     let before = terrain.solid();
     let budget = run(&model, &mut terrain);
     assert_eq!(terrain.solid() - before, budget.solid_change());
-    // Some 200 m are due in deep water; a platform of 8 m at 1.5° takes them as it widens.
+    // About 200 m of retreat in deep water; a platform of 8 m at 1.5° attenuates waves as it widens.
     let wide = 8.0 / model.platform.to_radians().tan();
     let due = wide * (waves * 400.0 / wide).ln_1p();
     for i in 20..100 {
         let moved = (shoreline(&terrain, i) as f64 - 60.0) * CELL;
-        // Land begins with the first cell whose middle is behind the line, up to a cell on; waves differ along the shore.
+        // Land begins with the first cell whose centre is behind the line, up to one cell further; waves vary along
+        // the shore.
         assert!((moved - due).abs() < CELL, "row {i} moved by {moved} m, {due} are due");
     }
     // A platform: from the shore 100 m out, no deeper than its slope allows and no higher than the sea.
@@ -86,7 +87,7 @@ fn a_plane_coast_moves_back_by_the_rate_and_leaves_a_platform() {
     assert!(terrain.ground[(60, 158)].metres() > 0.29 * 980.0, "inland nothing has changed");
 }
 
-/// Sizes in cells of the parts of land, or of sea.
+/// Returns the sizes in cells of the connected parts of land, or of sea.
 fn parts(terrain: &Terrain, land: bool) -> Vec<usize> {
     let [rows, cols] = terrain.grid.size;
     let mut left = Field::generate(terrain.grid.size, |i, j| (terrain.ground[(i, j)].0 >= 0) == land);
@@ -107,19 +108,20 @@ fn parts(terrain: &Terrain, land: bool) -> Vec<usize> {
 
 #[test]
 fn no_specks_of_land_or_sea_are_left_of_a_rough_low_coast() {
-    // A coast that rises by a fiftieth, with bumps of a cell and of some cells up to 3 m high: before, the sea is full of specks.
+    // A coast that rises by a fiftieth, with bumps up to 3 m high of one cell and of a few cells: the sea is full of
+    // islets at first.
     let key = Key::new(7, "bumps");
     let bump = |y: f64, x: f64, wide: f64| key.cell([(y / wide) as i64, (x / wide) as i64]).unit() - 0.5;
     let mut terrain = world(|y, x| 0.02 * (x - 600.0) + 4.0 * bump(y, x, 10.0) + 2.0 * bump(y, x, 40.0));
     terrain.grid.edges[0] = Edge::Open;
     terrain.grid.edges[2] = Edge::Open;
-    // What is under 1500 m².
+    // Parts of less than 1500 m².
     let specks = |terrain: &Terrain| [true, false].map(|land| parts(terrain, land).iter().filter(|n| **n < 15).count());
     let before = specks(&terrain);
     assert!(before[0] > 50 && before[1] > 50, "{before:?}");
     run(&Coast { retreat: 0.1, years: 3000.0, ..Coast::default() }, &mut terrain);
     assert_eq!(specks(&terrain), [0, 0]);
-    // And the shore is a line: from row to row it moves by little.
+    // The shore is a line: it moves little from row to row.
     let shore: Vec<_> = (5..115).map(|i| shoreline(&terrain, i)).collect();
     assert!(shore.windows(2).all(|pair| pair[0].abs_diff(pair[1]) <= 3), "{shore:?}");
 }
@@ -131,14 +133,14 @@ fn waves_come_from_where_the_swell_does() {
     let model = Coast { swell: 0.8, swell_from: 90.0, shelter: 1.0, ..Coast::default() };
     let exposure = fetch::exposure(&model, &island, 0);
     let [west, east] = [exposure[(60, 64)], exposure[(60, 96)]];
-    // 10 m off a round island of 150 m, directions up to 180° − asin(150/160) = 110° from the way off shore are open: of 1 ± 0.8·cos α
-    // they have 0.613 ± 0.8·sin 110°/π.
+    // 10 m off a round island of 150 m, directions up to 180° − asin(150/160) = 110° from the seaward one are open.
+    // With the weight 1 ± 0.8·cos α they add up to 0.613 ± 0.8·sin 110°/π.
     assert!((east - 0.852).abs() < 0.07 && (west - 0.375).abs() < 0.07, "west {west}, east {east}");
 }
 
 #[test]
 fn exposure_is_that_of_rays_from_every_cell() {
-    // Two islands and a shore in an open sea; no shelter but by land itself.
+    // Two islands and a shore in an open sea; only the land itself gives shelter.
     let z = |y: f64, x: f64| {
         let islands = (150.0 - (y - 300.0).hypot(x - 500.0)).max(100.0 - (y - 800.0).hypot(x - 700.0));
         0.3 * islands.max(x - 1300.0)
@@ -170,7 +172,8 @@ fn exposure_is_that_of_rays_from_every_cell() {
             ray(i, j, [turn.sin(), turn.cos()]).sqrt()
         });
         let expected = rays.sum::<f64>() / 16.0;
-        // A sweep takes what is before a cell between two cells: the edges of shadows are soft, one or two directions of 16.
+        // A sweep interpolates between two cells, so the edges of shadows are soft, by one or two of the 16
+        // directions.
         let off = (f64::from(found[(i, j)]) - expected).abs();
         assert!(off < 0.13, "({i}, {j}): {} for {expected}", found[(i, j)]);
         sum += off;
@@ -199,7 +202,7 @@ fn hard_or_protected_rock_and_land_without_a_sea_stay() {
 
 #[test]
 fn capes_are_cut_and_bays_get_their_sand() {
-    // A cape in the middle rows, bays beside it, with shallow floors.
+    // A cape in the middle rows, with bays of shallow floors on both sides.
     let shore = |y: f64| 700.0 - 250.0 * (std::f64::consts::TAU * (y / 1200.0 - 0.25)).sin();
     let mut terrain = world(|y, x| (0.25 * (x - shore(y))).max(0.04 * (x - shore(y))));
     let before = terrain.clone();
@@ -230,7 +233,7 @@ fn a_lagoon_keeps_its_shores() {
     let sea = |from: usize| (0..120).flat_map(move |i| (from..160).map(move |j| (i, j)));
     let wet = sea(60 + 20).filter(|at| terrain.ground[*at].0 < 0).count() as f64;
     let was = std::f64::consts::PI * 15.0 * 15.0;
-    // Waves of 300 m of water are a sixth of full ones: the lake's radius grows by some tens of metres at most.
+    // Waves of 300 m of water are a sixth of full waves: the lake's radius grows by a few tens of metres at most.
     assert!(wet < 1.5 * was, "{wet} cells of water, {was} before");
     let open = shoreline(&terrain, 60);
     assert!(open >= 58, "half exposed, 150 m were due in deep water; it moved from column 50 to {open}");
@@ -238,7 +241,7 @@ fn a_lagoon_keeps_its_shores() {
 
 #[test]
 fn corals_build_a_reef_with_a_lagoon_behind() {
-    // A shelf that falls gently to 40 m.
+    // A shelf that slopes gently down to 40 m.
     let mut terrain = world(|_, x| 0.03 * (x - 1300.0) - 0.5);
     let model = Coast { reef: 0.1, lagoon: 300.0, retreat: 0.0, ..Coast::default() };
     let before = terrain.solid();

@@ -1,4 +1,4 @@
-//! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
+//! The arms of a river, from its inlet to its mouths, and the table that stores them between steps.
 
 use crate::models::delta::course;
 use thalweg_core::declare::codec::{Row, columns};
@@ -6,59 +6,62 @@ use thalweg_core::terrain::Table;
 use thalweg_core::{Point, Result, Terrain};
 use thalweg_flow::hydraulic;
 
-/// The table of the points of arms, downstream. Columns: `river` (whose they are), `arm` (its number, from 0, the river's
-/// stem), `parent` (the arm that it leaves, −1 for none), `x` and `y` (m), `weight` (its part against its sisters'), `goal`
-/// (the part that it comes to, 0 as it silts up), `run` (metres that its mouth has come since the arm forked), `discharge` (m³/s).
+/// Name of the table of the vertices of arms, in downstream order. Columns: `river` (identifies the river), `arm`
+/// (number of the arm within the river; 0 is the stem), `parent` (the arm that it branches from, −1 for none), `x` and
+/// `y` (m), `weight` (its part of the parent's water relative to its sisters), `goal` (the weight that it approaches,
+/// 0 while it silts up), `run` (metres that its mouth has advanced since the arm forked), `discharge` (m³/s).
 pub const ARMS: &str = "arms";
 
-/// The most points that are read back.
+/// Maximum number of vertices that are read back.
 const MAX_POINTS: usize = 1_000_000;
 
-/// A channel from a fork to the next, or to the sea.
+/// A channel from a fork to the next fork or to the sea.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// The arm at whose end it begins; it has a smaller number.
+    /// The arm from whose end it begins. That arm has a smaller number.
     pub parent: Option<usize>,
-    /// Its points, at least two, downstream.
+    /// Its vertices, at least two, in downstream order.
     pub line: Vec<Point>,
-    /// Its part of the parent's water against its sisters'.
+    /// Its part of the parent's water relative to its sisters.
     pub weight: f64,
-    /// The part that it comes to; 0 as it silts up.
+    /// The weight that it approaches; 0 while it silts up.
     pub goal: f64,
-    /// Metres that its mouth has come since it forked.
+    /// Metres that its mouth has advanced since it forked.
     pub run: f64,
 }
 
-/// The arms of one river; the first is its stem.
+/// The arms of one river. The first is its stem.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Arms(pub Vec<Arm>);
 
-/// A part of a channel between two points: values at both.
+/// A piece of a channel between two vertices, with values at both ends.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
     pub ends: [Point; 2],
-    /// Half its width in metres.
+    /// Half the channel width in metres.
     pub half: [f64; 2],
-    /// Level of the water over the sea in metres.
+    /// Water level above the sea in metres.
     pub level: [f64; 2],
-    /// Water in m³/s.
+    /// Discharge in m³/s.
     pub flow: [f64; 2],
 }
 
-/// Points over which the width of an arm goes over to that of the stem that it leaves.
+/// Number of vertices over which the discharge, and with it the width, of an arm changes from that of its parent to
+/// its own.
 const BLEND: usize = 5;
 
 impl Arms {
-    /// The arms that leave arm `k`.
+    /// Returns the arms that branch from arm `k`.
     pub fn children(&self, k: usize) -> impl Iterator<Item = usize> + '_ {
         (k + 1..self.0.len()).filter(move |n| self.0[*n].parent == Some(k))
     }
 
+    /// Returns true if arm `k` ends in the sea, and not at a fork.
     pub fn is_mouth(&self, k: usize) -> bool {
         self.children(k).next().is_none()
     }
 
-    /// Each arm's share of the river.
+    /// Returns each arm's share of the river's discharge.
     pub fn shares(&self) -> Vec<f64> {
         let mut shares = vec![1.0; self.0.len()];
         for (k, arm) in self.0.iter().enumerate() {
@@ -69,7 +72,8 @@ impl Arms {
         shares
     }
 
-    /// Distances to the sea at the end of each arm and at its beginning, the mean over the water that takes different ways.
+    /// Returns the distances in metres to the sea from the end and from the beginning of each arm. Over several paths
+    /// it is the mean weighted by discharge.
     pub fn distances(&self, shares: &[f64]) -> Vec<[f64; 2]> {
         let mut far = vec![[0.0; 2]; self.0.len()];
         for k in (0..self.0.len()).rev() {
@@ -81,8 +85,8 @@ impl Arms {
         far
     }
 
-    /// The channels in parts. Water stands at sea level at the mouths and rises by `slope` as the stem has it; an arm that is
-    /// longer than its sisters is as much flatter.
+    /// Returns the channels as segments. The water is at sea level at the mouths and rises by `slope` along the stem.
+    /// An arm that is longer than its sisters is flatter in proportion, so that all meet at the same level at a fork.
     pub fn segments(&self, discharge: f64, slope: f64) -> Vec<Segment> {
         let shares = self.shares();
         let far = self.distances(&shares);
@@ -114,12 +118,12 @@ impl Arms {
         segments
     }
 
-    /// Lets arms wax and fade for some years: those that fade fall to a third in `slow`, others come to their part in
-    /// `quick`; those with less than the share `least` of the river are forgotten.
+    /// Lets the weights of arms approach their goals over some years, with the time constants `quick` for arms that
+    /// stay and `slow` for arms that silt up. Removes arms with less than the share `least` of the river.
     pub fn share_out(&mut self, years: f64, [quick, slow]: [f64; 2], least: f64) {
         for k in 0..self.0.len() {
             let sisters: Vec<usize> = self.children(k).collect();
-            // One of them has to stay.
+            // At least one arm of a fork has to stay: the one with the most water.
             if !sisters.is_empty() && sisters.iter().all(|n| self.0[*n].goal <= 0.0) {
                 let best =
                     sisters.iter().copied().reduce(|a, b| if self.0[b].weight > self.0[a].weight { b } else { a });
@@ -139,7 +143,8 @@ impl Arms {
         self.without(&goes);
     }
 
-    /// Takes arms out, and those that leave them; where one is left at a fork, it goes on from its stem.
+    /// Removes the given arms and all that branch from them. Where only one arm is left at a fork, it is joined to its
+    /// parent.
     pub fn without(&mut self, goes: &[bool]) {
         let mut gone = goes.to_vec();
         for (k, arm) in self.0.iter().enumerate() {
@@ -147,7 +152,7 @@ impl Arms {
         }
         let had: Vec<bool> = (0..self.0.len()).map(|k| !self.is_mouth(k)).collect();
         let mut tree = Vec::new();
-        // Depth first: an arm comes after the one that it leaves.
+        // Depth first, so that an arm comes after its parent.
         let mut next = vec![(0, None)];
         while let Some((k, parent)) = next.pop() {
             if gone.get(k) != Some(&false) {
@@ -163,6 +168,7 @@ impl Arms {
                     last = only;
                     continue;
                 }
+                // All branches are gone: this arm now ends in a mouth of its own, which has not advanced yet.
                 if left.is_empty() && had[last] {
                     arm.run = 0.0;
                 }
@@ -174,7 +180,7 @@ impl Arms {
         self.0 = tree;
     }
 
-    /// Parts arm `k` at its point `n`: what was below goes on as an arm of its own, and a new one leaves there.
+    /// Splits arm `k` at its vertex `n`: the part below becomes an arm of its own, and `new` branches off there.
     pub fn part(&mut self, k: usize, n: usize, goal: f64, new: Arm) {
         let below = Arm { parent: Some(k), line: self.0[k].line.split_off(n), weight: 1.0, goal, run: self.0[k].run };
         let Some(place) = below.line.first() else { return };
@@ -189,7 +195,7 @@ impl Arms {
         self.order();
     }
 
-    /// Numbers arms so that each comes after the one that it leaves.
+    /// Renumbers arms so that each comes after its parent.
     fn order(&mut self) {
         let mut order = vec![0];
         let mut done = 0;
@@ -207,10 +213,11 @@ impl Arms {
         self.0 = order.iter().map(arm).collect();
     }
 
-    /// The arms of a river as a terrain keeps them; none where they are not, or could not be.
+    /// Reads the arms of a river from a terrain's table. Returns `None` if there are none or their values are not
+    /// valid.
     ///
     /// # Errors
-    /// When the table is none of arms.
+    /// The table does not have the columns of arms.
     pub fn load(terrain: &Terrain, river: i64) -> Result<Option<Self>> {
         let table = terrain.tables.get(ARMS).filter(|table| table.len() <= MAX_POINTS);
         let points = table.map(|table| ArmVertex::of(table, |of| of == river)).transpose()?;
@@ -218,7 +225,7 @@ impl Arms {
         Ok(points.and_then(|points| Self::through(&points, extent)))
     }
 
-    /// The arms through their points, if these are inside the extent and in order.
+    /// Builds arms from their vertices. Returns `None` if these are out of order or outside the extent.
     fn through(points: &[ArmVertex], [high, wide]: [f64; 2]) -> Option<Self> {
         let mut arms: Vec<Arm> = Vec::new();
         for point in points {
@@ -243,10 +250,10 @@ impl Arms {
         (!arms.is_empty() && arms.iter().all(|arm| arm.line.len() > 1)).then_some(Self(arms))
     }
 
-    /// Keeps the arms of a river with a terrain, beside those of others.
+    /// Writes the arms of a river to the terrain's table; the arms of other rivers are kept.
     ///
     /// # Errors
-    /// When the terrain has a table of that name that is none of arms.
+    /// The terrain has a table of that name without the columns of arms.
     pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
         let shares = self.shares();
         let point = |number: usize, arm: &Arm, place: &Point| ArmVertex {
@@ -271,7 +278,7 @@ impl Arms {
     }
 }
 
-/// A point of an arm as its row holds it: see [`ARMS`].
+/// A row of the table of arms: see [`ARMS`].
 #[derive(Clone, Copy, Default)]
 struct ArmVertex {
     river: i64,
@@ -304,7 +311,7 @@ impl Row for ArmVertex {
 }
 
 impl ArmVertex {
-    /// The points of the rivers that are `wanted`.
+    /// Returns the vertices of the rivers that `wanted` accepts.
     fn of(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
         let points = Self::unpack(ARMS, table)?;
         points.filter(|point| point.as_ref().map_or(true, |point| wanted(point.river))).collect()
@@ -324,7 +331,8 @@ mod tests {
         Arm { parent, line: line(points), weight, goal: weight, run: 0.0 }
     }
 
-    /// A stem of 1000 m that forks into arms of 500 m and 1000 m, the longer with three quarters of the water.
+    /// Returns a stem of 1000 m that forks into arms of 500 m and 1000 m. The longer one takes three quarters of the
+    /// water.
     fn forked() -> Arms {
         let stem = arm(None, &[[1000.0, 0.0], [1000.0, 1000.0]], 1.0);
         let short = arm(Some(0), &[[1000.0, 1000.0], [1000.0, 1500.0]], 0.25);
@@ -335,7 +343,7 @@ mod tests {
     fn arms_share_the_water_and_meet_at_one_level() {
         let arms = forked();
         assert_eq!(arms.shares(), [1.0, 0.25, 0.75]);
-        // At the fork a quarter of the water has 500 m before it, the rest 1000 m: 875 in the mean.
+        // At the fork a quarter of the water has 500 m to go and the rest 1000 m: 875 m on average.
         assert_eq!(arms.distances(&arms.shares())[0], [875.0, 1875.0]);
         let segments = arms.segments(400.0, 1e-3);
         let levels: Vec<[f64; 2]> = segments.iter().map(|s| s.level).collect();

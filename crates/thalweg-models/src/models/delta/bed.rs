@@ -1,4 +1,4 @@
-//! What the channels dig and lay: beds, bars inside bends, levees and the mud of floods.
+//! Erosion and deposition along the channels: beds, point bars inside bends, levees and the mud of floods.
 
 use rayon::prelude::*;
 
@@ -9,37 +9,39 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Grid, Height, Point, Terrain};
 use thalweg_flow::hydraulic;
 
-/// No channel is near.
+/// Marks a cell without a channel nearby.
 const NONE: u32 = u32::MAX;
 
-/// Rows that are searched together.
+/// Number of rows searched together.
 const BAND: usize = 16;
 
-/// Least half width of a channel in cells: what is narrower is as much shallower.
+/// Minimum half width of a channel in cells. A narrower channel is drawn at this width and correspondingly shallower.
 const HALF: f64 = 1.1;
 
-/// How far a line may be from the centre of a cell that it passes, in cells.
+/// Maximum distance in cells between a channel's centre line and the centre of a cell that it is taken to pass.
 const MIDDLE: f64 = 0.72;
 
-/// Least half width in cells of a channel whose banks are shown as steep as they are.
+/// Minimum half width in cells at which a channel is drawn with steep banks.
 const FLAT: f64 = 5.0;
 
-/// Levees and mud run out at so many times the distance over which they fall to a third.
+/// Extent of levees and mud, in multiples of the distance over which they fall to a third.
 const REACHES: f64 = 2.5;
 
-/// Greatest height that floods lay in a year near the channel: metres, and a share of what is missing, for hollows hold the most.
+/// Maximum deposition by floods per year next to the channel: a constant in metres, and a share of the missing height,
+/// since deep depressions trap the most.
 const FLOOD: [f64; 2] = [0.01, 0.005];
 
-/// Years in which the bar inside a bend comes up by two thirds, how wide it is in half widths, and its height in levees.
+/// Years in which the point bar inside a bend grows by two thirds of its missing height, its width in half channel
+/// widths, and its height in levee heights.
 const BAR: [f64; 3] = [12.0, 1.6, 0.3];
 
-/// Which channel is nearest to a cell, and how far off its bank is, in metres (under 0 in the channel).
+/// For each cell the nearest channel segment, and the distance in metres to its bank (negative in the channel).
 pub struct Nearest {
     off: Vec<f32>,
     segment: Vec<u32>,
 }
 
-/// What becomes of a cell, in units: of its bed (dug where negative), of a bar, and of floods.
+/// The requested change of a cell in units: of its bed (negative for erosion), by a bar, and by floods.
 #[derive(Clone, Copy, Default)]
 struct Change {
     bed: i32,
@@ -47,25 +49,25 @@ struct Change {
     flood: i32,
 }
 
-/// Units dug, and units laid.
+/// Units eroded and units deposited.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moved {
     pub dug: i64,
     pub laid: i64,
 }
 
-/// Half the width that a channel has on cells so wide.
+/// Returns the half width at which a channel is drawn on cells of this size.
 fn drawn(half: f64, cell: f64) -> f64 {
     half.max(HALF * cell)
 }
 
-/// Levees of an arm are lower and narrower than those of the whole river: as the square root of its width.
+/// Returns the size of an arm's levees relative to those of the whole river: the square root of its relative width.
 fn stature(flow: f64, discharge: f64) -> f64 {
     (flow / discharge.max(1e-9)).clamp(0.0, 1.0).sqrt().sqrt()
 }
 
 impl Nearest {
-    /// The channels near to every cell, as far as levees of `reach` metres go.
+    /// Finds the channel nearest to every cell, as far as levees with the length scale `reach` (m) extend.
     pub fn of(grid: &Grid, segments: &[Segment], reach: f64, discharge: f64) -> Self {
         let [rows, cols] = grid.size;
         let mut near = Self { off: vec![f32::INFINITY; rows * cols], segment: vec![NONE; rows * cols] };
@@ -101,7 +103,8 @@ impl Nearest {
         near
     }
 
-    /// The water of the channel whose line passes cell `k`, 0 beside it: what is wider than a cell is told along its middle.
+    /// Returns the discharge of the channel whose centre line passes cell `k`, and 0 elsewhere: of a channel wider
+    /// than a cell only the middle carries the discharge.
     pub fn flow(&self, grid: &Grid, segments: &[Segment], k: usize) -> f64 {
         let Some(part) = segments.get(self.segment[k] as usize).filter(|_| self.off[k] < 0.0) else { return 0.0 };
         let [i, j] = [k / grid.size[1], k % grid.size[1]];
@@ -112,7 +115,7 @@ impl Nearest {
     }
 }
 
-/// Takes a segment for the cells of a row, from the place `from` on, that are nearer to its banks than to others'.
+/// Assigns a segment to those cells of a row, starting at `from`, that are closer to its bank than to any bank so far.
 fn along(
     off: &mut [f32],
     segment: &mut [u32],
@@ -127,7 +130,7 @@ fn along(
     let inverse = if square > 0.0 { 1.0 / square } else { 0.0 };
     let (cell, width, wider) = (cell as f32, half[0] as f32, (half[1] - half[0]) as f32);
     for (n, (off, segment)) in off.iter_mut().zip(segment).enumerate() {
-        // Without a branch, so that it becomes vector code.
+        // Branch-free so that the compiler can vectorize it.
         let x = x + n as i32 as f32 * cell;
         let t = ((y * way_y + x * way_x) * inverse).clamp(0.0, 1.0);
         let [off_y, off_x] = [y - t * way_y, x - t * way_x];
@@ -138,7 +141,8 @@ fn along(
     }
 }
 
-/// Digs and fills beds, lays bars and levees from a load, all in units; of the load no more than the share `overbank` settles from floods.
+/// Erodes and fills beds, and builds bars and levees from a load in units. Eroded material is added to the load. Beds
+/// come first, then bars; floods receive at most the share `overbank` of what is left.
 pub fn work(
     terrain: &mut Terrain,
     model: &Delta,
@@ -169,6 +173,7 @@ pub fn work(
     });
     let shares = [1.0, 1.0, model.overbank];
     for (what, (sum, share)) in sums.into_iter().zip(shares).enumerate() {
+        // If the requests exceed what is available, all are reduced by the same factor.
         let most = share * left.max(0) as f64;
         let part = if sum as f64 > most { most / sum as f64 } else { 1.0 };
         let mut laid = 0;
@@ -184,6 +189,7 @@ pub fn work(
     moved
 }
 
+/// Returns the change that a channel with its bank `off` metres away requests for a cell.
 fn change(terrain: &Terrain, model: &Delta, sea: Height, (part, off): (&Segment, f64), at: Cell, years: f64) -> Change {
     let cell = terrain.grid.cell;
     let place = Point { x: (at.col as f64 + 0.5) * cell, y: (at.row as f64 + 0.5) * cell };
@@ -196,13 +202,15 @@ fn change(terrain: &Terrain, model: &Delta, sea: Height, (part, off): (&Segment,
     let units = |metres: f64| (metres * UNITS).clamp(f64::from(Height::MIN.0), f64::from(Height::MAX.0)) as i32;
     let wide = drawn(half, cell);
     if off < 0.0 {
-        // Flat across and steep at the banks; where cells are too wide to show that, a hollow of the same section.
+        // The bed is flat across and steep at the banks. Where cells are too wide to show that, it is a parabola of
+        // the same cross-sectional area.
         let across = ((off + wide) / wide).clamp(0.0, 1.0);
         let square = across * across;
         let shape = if half < FLAT * cell { 1.5 * (1.0 - square) } else { 1.25 * (1.0 - square * square) };
         let bed = level - depth * (half / wide) * shape;
         return Change { bed: units(bed - height), ..Change::default() };
     }
+    // Levees decay exponentially from the bank; `last` is subtracted so that they reach zero at their outer limit.
     let stature = stature(flow, model.discharge);
     let last = libm::exp(-REACHES);
     let fade = ((libm::exp(-off / (model.reach * stature).max(1e-9)) - last) / (1.0 - last)).max(0.0);
@@ -220,17 +228,17 @@ fn change(terrain: &Terrain, model: &Delta, sea: Height, (part, off): (&Segment,
     Change { bed: 0, bar: units(bar), flood: units(flood.max(0.0)) }
 }
 
-/// Raises a cell by loose ground, as far as heights go; returns by how much.
+/// Raises a cell by sediment, up to the highest elevation that can be stored. Returns the change in units.
 pub fn raise(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
     shift(terrain, k, by.max(0))
 }
 
-/// Lowers a cell, loose ground first; returns by how much.
+/// Lowers a cell, sediment first. Returns the change in units.
 fn lower(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
     -shift(terrain, k, -by.max(0))
 }
 
-/// Moves the ground of a cell and its loose part, as far as both go; returns by how much the ground went.
+/// Changes the ground and the sediment of a cell within their ranges. Returns the change of the ground in units.
 fn shift(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
     if by == 0 || terrain.nodata.as_ref().is_some_and(|mask| mask[k]) {
         return 0;

@@ -1,30 +1,33 @@
-//! The line of a channel in metres: its length, its bends, and how they move.
+//! The centre line of a channel in metres: its length, its meanders, and how they migrate.
 
 use thalweg_core::{Cell, Point};
 
-/// Weights of the bend at a place itself and of those upstream (Howard & Knutson 1984).
+/// Weight of the curvature at the place itself in the migration rate (Howard & Knutson 1984).
 const LOCAL: f64 = -1.0;
+/// Weight of the mean curvature upstream, in which the weights decay exponentially with distance.
 const UPSTREAM: f64 = 2.5;
 
-/// Wavelengths of the bends that grow fastest, in lengths over which what lies upstream is forgotten: with x = (2π·length/λ)²
-/// growth goes as x·(−1 + 2.5/(1 + x)), greatest at x = √2.5 − 1.
+/// Wavelength of the fastest growing meanders, in multiples of the length over which the upstream influence decays.
+/// With x = (2π·length/λ)², growth is proportional to x·(−1 + 2.5/(1 + x)), which is greatest at x = √2.5 − 1.
 const MEMORY: f64 = 8.25;
 
-/// Most parts that a move is made in.
+/// Maximum number of substeps of a migration step.
 const PARTS: f64 = 24.0;
 
+/// Returns the length of a line.
 pub fn length(line: &[Point]) -> f64 {
     line.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }
 
-/// The share of the way from `a` to `b` that is nearest to a place, and the square of its distance from it.
+/// Returns the position of the point on the segment from `a` to `b` that is nearest to a place, as a share of the
+/// segment, and the square of its distance.
 pub fn nearest(place: Point, a: Point, b: Point) -> (f64, f64) {
     let [place, a, b] = [place, a, b].map(|point| Cell::new(point.y, point.x));
     thalweg_rivers::nearest(place, a, b)
 }
 
-/// The direction, southward and eastward and of length 1, in which a line ends, over its last `over` metres; none where
-/// it does not move.
+/// Returns the direction (southward, eastward; length 1) in which a line ends, over its last `over` metres. Returns
+/// `None` for a line of zero length.
 pub fn heading(line: &[Point], over: f64) -> Option<[f64; 2]> {
     let end = *line.last()?;
     let back = line.iter().rev().find(|place| place.distance(end) >= over).or(line.first())?;
@@ -32,7 +35,7 @@ pub fn heading(line: &[Point], over: f64) -> Option<[f64; 2]> {
     (far > 0.0).then(|| [(end.y - back.y) / far, (end.x - back.x) / far])
 }
 
-/// Lines, each with its least and its greatest coordinates.
+/// Lines, each with its bounding box.
 pub struct Lines<'a>(Vec<([Point; 2], &'a [Point])>);
 
 impl<'a> Lines<'a> {
@@ -47,7 +50,7 @@ impl<'a> Lines<'a> {
         Self(boxed.collect())
     }
 
-    /// Distance of a place from the nearest of them, or `within` where none is nearer.
+    /// Returns the distance of a place from the nearest line, at most `within`.
     pub fn apart(&self, place: Point, within: f64) -> f64 {
         let mut best = within * within;
         let off = |low: f64, at: f64, high: f64| (low - at).max(at - high).max(0.0);
@@ -61,7 +64,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Lets each inner point be the mean of itself and its neighbours, so many times.
+/// Smooths a line `times` times: each inner vertex becomes a weighted mean of itself and its neighbours. The ends
+/// stay.
 pub fn smooth(line: &mut [Point], times: usize) {
     let mean = |before: f64, here: f64, after: f64| 0.25 * (before + after) + 0.5 * here;
     for _ in 0..times {
@@ -74,7 +78,8 @@ pub fn smooth(line: &mut [Point], times: usize) {
     }
 }
 
-/// The line with its points about `spacing` apart: close ones go, wide gaps get one more on the curve through their neighbours.
+/// Returns the line with vertices about `spacing` apart: close ones are dropped, and wide gaps are filled on the curve
+/// through the neighbouring vertices.
 pub fn spaced(line: &[Point], spacing: f64) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::with_capacity(line.len());
     for (k, place) in line.iter().enumerate() {
@@ -107,31 +112,33 @@ pub fn spaced(line: &[Point], spacing: f64) -> Vec<Point> {
     out
 }
 
-/// The cubic through the inner two of four values (Catmull & Rom 1974).
+/// Evaluates the Catmull–Rom cubic between the inner two of four values (Catmull & Rom 1974).
 fn catmull([a, b, c, d]: [f64; 4], t: f64) -> f64 {
     b + 0.5 * t * ((c - a) + t * ((2.0 * a - 5.0 * b + 4.0 * c - d) + t * (3.0 * (b - c) + d - a)))
 }
 
-/// How far bends move.
+/// The parameters of meander migration.
 pub struct Bends {
-    /// Metres that the bank of a bend as sharp as the channel is wide gives way.
+    /// Migration in metres of a bend whose radius equals the channel width.
     pub by: f64,
-    /// Width of the channel, and the wavelength of the bends that grow fastest, in metres.
+    /// Channel width in metres.
     pub width: f64,
+    /// Wavelength in metres of the fastest growing meanders.
     pub wavelength: f64,
-    /// What comes in from upstream: widths over the radius of the bend there.
+    /// Curvature that enters from upstream, as channel width over bend radius.
     pub entry: f64,
 }
 
-/// Moves the inner points of a line as banks of bends give way: by the curvature there, and more by that upstream.
+/// Migrates the inner vertices of a line as the banks of bends erode: by the local curvature and, more strongly, by
+/// the curvature upstream.
 ///
-/// `free` says which share of its way a point may take from where it is to where it would go.
+/// `free` returns the share of the displacement that a vertex may make, given where it is and where it would move.
 pub fn bend(line: &mut [Point], bends: &Bends, free: impl Fn(Point, Point) -> f64) {
     if line.len() < 3 || bends.by <= 0.0 {
         return;
     }
     let spacing = length(line) / (line.len() - 1) as f64;
-    // What smooths must not overshoot.
+    // Limits the step so that the smoothing effect of the local term does not overshoot.
     let once = 0.2 * spacing * spacing / bends.width.max(1e-9);
     let parts = (bends.by / once.max(1e-9)).ceil().clamp(1.0, PARTS);
     let by = (bends.by / parts).min(once);
@@ -142,12 +149,14 @@ pub fn bend(line: &mut [Point], bends: &Bends, free: impl Fn(Point, Point) -> f6
         for k in 1..line.len() - 1 {
             let [here, after] = [line[k], line[k + 1]];
             let [a, b, c] = [before.distance(here), here.distance(after), before.distance(after)];
+            // Curvature of the circle through three vertices, times the channel width.
             let cross = (here.y - before.y) * (after.x - here.x) - (here.x - before.x) * (after.y - here.y);
             let sharp = a * b * c;
             let bent = if sharp > 0.0 { (2.0 * cross / sharp * bends.width).clamp(-1.0, 1.0) } else { 0.0 };
             let kept = libm::exp(-a / memory.max(1e-9));
             let next = upstream * kept + bent * (1.0 - kept);
-            // The mean of with and without the place itself: else zigzags from point to point would grow.
+            // Uses the mean of the upstream influence without and with this vertex: otherwise zigzags between vertices
+            // would grow.
             let moves = by * (LOCAL * bent + UPSTREAM * 0.5 * (upstream + next));
             upstream = next;
             if c > 0.0 {
@@ -163,12 +172,12 @@ pub fn bend(line: &mut [Point], bends: &Bends, free: impl Fn(Point, Point) -> f6
     }
 }
 
-/// Cuts the bends off whose necks are narrower than `neck`; says whether there were any.
+/// Cuts off the bends whose necks are narrower than `neck`. Returns true if there were any.
 pub fn cut_off(line: &mut Vec<Point>, neck: f64) -> bool {
     let before = line.len();
     let mut k = 0;
     while k < line.len() {
-        // Along the line it has to be far: a loop, not the channel itself.
+        // The two vertices must be far apart along the line, so that a loop is cut and not the channel itself.
         let mut way = 0.0;
         let mut end = None;
         for n in k + 1..line.len() {
@@ -189,7 +198,7 @@ pub fn cut_off(line: &mut Vec<Point>, neck: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// A line eastward that swings by `height` to either side, once in `wave` metres.
+    /// Returns an eastward line that swings by `height` to either side, once in `wave` metres.
     fn swinging(height: f64, wave: f64, count: usize) -> Vec<Point> {
         let x = |k: usize| k as f64 * 100.0;
         (0..count).map(|k| Point::new(x(k), height * libm::sin(std::f64::consts::TAU * x(k) / wave))).collect()
@@ -242,7 +251,7 @@ mod tests {
         let brute = |place| a.iter().map(|point| point.distance(place)).fold(f64::INFINITY, f64::min);
         for k in 0..20 {
             let place = Point::new(f64::from(k) * 200.0, f64::from(k) * 60.0 - 200.0);
-            // Points are 100 m apart.
+            // Vertices are 100 m apart, so the nearest vertex is up to 50 m farther away than the line.
             let exact = brute(place).min((place.y - 900.0).abs());
             let found = lines.apart(place, 400.0);
             assert!(found <= exact.min(400.0) && found > exact.min(400.0) - 51.0, "{found} {exact}");

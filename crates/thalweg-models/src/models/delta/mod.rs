@@ -21,94 +21,106 @@ use thalweg_core::{Field, Grid, Height, Point, Result, Terrain, params};
 use thalweg_flow::hydraulic;
 
 params! {
-    /// A river comes into the world and builds a delta: a plain of levees, arms and bays that grows into the sea, lobe by lobe.
+    /// A river enters the world and builds a delta lobe by lobe: a plain of levees, arms and bays that advances into
+    /// the sea.
     ///
-    /// The river is a tree of arms: lines in metres, kept in the table `arms`, on every resolution the same. The first way is the
-    /// cheapest to the open sea over low ground, unevenness of height `wander` and width `wavelength`, on a grid of two channel widths.
-    /// Banks give way by the curvature there and, more, upstream, at most about `migration` a year; bends of about `wavelength` grow
-    /// and are cut off at their necks, which leaves oxbows. Toward the sea, over a backwater of depth over slope, bends move less.
+    /// The river is a tree of arms: lines in metres, stored in the table `arms`, which are the same on every
+    /// resolution. Its first path is the cheapest one to the open sea over low ground, with an added unevenness of
+    /// height `wander` and width `wavelength`, on a grid of two channel widths. Banks erode in proportion to the
+    /// curvature at the place and, with more weight, upstream, by at most about `migration` a year; meanders of about
+    /// `wavelength` grow and are cut off at their necks, which leaves oxbows. Near the sea, within a backwater length
+    /// of depth over slope, meanders migrate less.
     ///
-    /// Water stands at sea level at the mouths and rises upstream by `slope`, and is parted among the arms of a fork. Each is 7.2·Q^½ wide and
-    /// 0.27·Q^0.4 deep; what is narrower than a cell is as much shallower. What the beds dig and the `sediment` that comes build
-    /// bars inside bends; of the rest up to the share `overbank` settles beside the arms, towards levees `levee` above the water that fall to
-    /// a third over `reach`, lower and narrower along small arms. What is left goes to the mouths, by their water: cones
-    /// that fall by `front`, twice as long ahead as to the sides; what finds no place drifts out to sea. A mouth moves on over
-    /// its bar, and forks after some widths; one that is closed in fades. Every `avulsion` years the river breaks out within its
-    /// backwater, if there is a shorter way; the old arm mostly silts up, to a third in two such times, or else both stay.
+    /// The water surface is at sea level at the mouths and rises upstream by `slope`; the discharge is divided among
+    /// the arms of a fork. An arm is 7.2·Q^½ wide and 0.27·Q^0.4 deep; an arm narrower than a cell is drawn wider and
+    /// shallower in proportion. The material eroded from the beds and the incoming `sediment` build point bars inside
+    /// bends; of the rest, up to the share `overbank` settles next to the arms, towards levees that are `levee` above
+    /// the water and fall to a third over `reach`, lower and narrower along small arms. What is left is divided among
+    /// the mouths in proportion to their discharge and forms cones that fall by `front` and are twice as long ahead as
+    /// to the sides; what finds no place drifts out to sea. A mouth advances over its bar, and forks after several
+    /// widths; an enclosed mouth fades. Every `avulsion` years the river breaks out within its backwater if there is a
+    /// shorter path to the sea; the old arm then usually silts up, to a third in two such intervals, and otherwise both
+    /// arms stay.
     ///
-    /// Source: bends Howard & Knutson (1984, doi:10.1029/WR020i011p01659); avulsions after Mackey & Bridge (1995,
-    /// doi:10.1306/D42681D5-2B26-11D7-8648000102C1865D) and Karssenberg & Bridge (2008, doi:10.1111/j.1365-3091.2007.00936.x), within
-    /// the backwater as Chatanantavet et al. (2012, doi:10.1029/2011GL050197); forks of mouths Edmonds & Slingerland (2007,
-    /// doi:10.1029/2006JF000574); levees as in Jerolmack & Paola (2007, doi:10.1016/j.geomorph.2007.04.022); widths and depths by
-    /// Moody & Troutman (2002). We differ: no water is solved for, arms part and never meet again.
+    /// Source: meanders Howard & Knutson (1984, doi:10.1029/WR020i011p01659); avulsions after Mackey & Bridge (1995,
+    /// doi:10.1306/D42681D5-2B26-11D7-8648000102C1865D) and Karssenberg & Bridge (2008,
+    /// doi:10.1111/j.1365-3091.2007.00936.x), within the backwater as in Chatanantavet et al. (2012,
+    /// doi:10.1029/2011GL050197); forks of mouths Edmonds & Slingerland (2007, doi:10.1029/2006JF000574); levees as in
+    /// Jerolmack & Paola (2007, doi:10.1016/j.geomorph.2007.04.022); widths and depths by Moody & Troutman (2002).
+    /// Deviations: no flow equations are solved; arms divide and never join again.
     ///
-    /// It needs a sea, and a way to it from an inlet on land; without, nothing happens. Sediment is `loose` and is counted as added. It leaves
-    /// `discharge`, what its arms carry, and its `arms`, from which a later stage of the same label goes on. It breaks where
-    /// tides or waves shape the coast.
+    /// Layers: it needs a sea, and a path to it from an inlet on land; without these nothing happens. It writes `loose`
+    /// (the incoming sediment counts as added), `discharge` (that of its arms) and the table `arms`, from which a later
+    /// stage with the same label continues.
+    ///
+    /// Limits: it fails where tides or waves shape the coast.
     pub struct Delta {
-        /// How long the river builds.
+        /// Time for which the river builds its delta.
         years: f64 = 3000.0, within 0.0..=1e7, unit "a", scales Age,
             source "ours; the lobes of the Mississippi took about 1500 each";
-        /// Time from one look at the ground to the next.
+        /// Time step, after which beds, bars, levees and arms are updated.
         step: f64 = 10.0, within 0.01..=1e5, unit "a", source "ours";
-        /// Water of the river: wider and deeper arms.
+        /// Discharge of the river: more gives wider and deeper arms.
         discharge: f64 = 800.0, within 0.01..=1e6, unit "m³/s", scales Rain, source "ours";
-        /// Sediment that it brings: a faster growing delta.
+        /// Sediment that the river supplies: more makes the delta grow faster.
         sediment: f64 = 2e6, within 0.0..=1e10, unit "m³/a", scales Rain Size^2,
             source "ours; the Rhône brings about 4e6";
-        /// Where it comes in, from west (0) to east (1).
+        /// Where the river enters, from west (0) to east (1).
         inlet_x: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
-        /// Where it comes in, from north (0) to south (1).
+        /// Where the river enters, from north (0) to south (1).
         inlet_y: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
-        /// Fall of its water on the plain.
+        /// Slope of the water surface on the plain.
         slope: f64 = 2e-4, within 0.0..=0.1, unit "m/m", scales Size^-1, source "ours; large deltas 1e-5 to 1e-3";
-        /// Fall of the delta's front under water.
+        /// Slope of the delta's front under water.
         front: f64 = 0.015, within 1e-4..=1.0, unit "m/m", scales Size^-1,
             source "Orton & Reading 1993, 0.1° to several";
-        /// Height of levees over the water.
+        /// Height of levees above the water.
         levee: f64 = 1.8, within 0.0..=50.0, unit "m", source "ours";
-        /// Distance over which levees fall to a third.
+        /// Distance from the bank over which levees fall to a third of their height.
         reach: f64 = 500.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// Greatest share of the sediment that settles beside the river.
+        /// Largest share of the sediment that settles next to the channels.
         overbank: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
-        /// Time from one break-out to the next.
+        /// Time from one avulsion to the next: shorter times make more lobes.
         avulsion: f64 = 150.0, within 0.01..=1e7, unit "a", source "ours; 30 to 1500, Jerolmack & Mohrig 2007";
-        /// Height of the unevenness that the river goes round.
+        /// Height of the unevenness that makes the river's path wind.
         wander: f64 = 2.0, within 0.0..=100.0, unit "m", source "ours";
-        /// Width of that unevenness, and wavelength of the bends that grow fastest.
+        /// Width of that unevenness, and wavelength of the fastest growing meanders.
         wavelength: f64 = 2200.0, within 1.0..=1e6, unit "m", scales Size,
             source "Leopold & Wolman 1960: about 11 channel widths";
-        /// How fast the bank of a bend as sharp as the channel is wide gives way.
+        /// Migration rate of a meander whose radius equals the channel width.
         migration: f64 = 2.0, within 0.0..=1e4, unit "m/a", scales Size^2,
             source "Hudson & Kesel 2000: bends of the Mississippi some 0.5 to 60";
     }
 }
 
-/// Share of the river below which an arm is forgotten.
+/// Share of the river below which an arm is removed.
 const FORGOTTEN: f64 = 0.02;
-/// Width of the cells on which ways are sought, and distance of an arm's points, in widths of the river.
+/// Cell width of the path search, and distance between the vertices of an arm, in widths of the river.
 const WIDTHS: [f64; 2] = [2.0, 0.75];
-/// Most widths of the river on the longer side of the world: lines of narrower rivers are as coarse as that.
+/// Maximum number of river widths along the longer side of the world: narrower rivers use the resolution that this
+/// gives.
 const MOST_WIDTHS: f64 = 300.0;
-/// Times in which new arms come up and old ones silt up, in times between break-outs.
+/// Time constants of the growth of new arms and of the silting up of old ones, in multiples of the avulsion interval.
 const TIMES: [f64; 2] = [0.35, 2.0];
-/// What a new arm takes at first.
+/// Weight of a new arm at first.
 const FIRST: f64 = 0.12;
-/// Share of the break-outs after which the old arm stays open.
+/// Share of the avulsions after which the old arm stays open.
 const STAYS: f64 = 0.45;
-/// Where a break-out is along the way from the mouth, in backwaters or, where that is shorter, whole ways: least, and how much more at most.
+/// Position of an avulsion upstream of the mouth, in backwater lengths (or whole river lengths where these are
+/// shorter): minimum, and range above it.
 const BREAKS: [f64; 2] = [0.12, 0.53];
-/// Years in which a river has been bending that comes in, and in which a way has that it broke out to.
+/// Years of meandering before a river first appears. The second value, for the path of an avulsion, is not used.
 const BENT: [f64; 2] = [1500.0, 150.0];
-/// Most steps.
+/// Maximum number of steps.
 const MAX_STEPS: f64 = 1e6;
 
 impl Delta {
+    /// Returns the number of steps.
     fn count(&self) -> u32 {
         (self.years / self.step).ceil().clamp(1.0, MAX_STEPS) as u32
     }
 
-    /// Years of a step.
+    /// Returns the years of a step.
     fn span(&self) -> f64 {
         self.years / f64::from(self.count())
     }
@@ -136,7 +148,7 @@ impl Model for Delta {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The nearest channel and how far it is, what is asked of a cell, and the carried water.
+        // Nearest channel and its distance, requested changes, and discharge.
         24 * grid.len() as u64
     }
 
@@ -154,7 +166,8 @@ impl Stepper for River {
         let years = model.span();
         let scale = model.scale(&terrain.grid);
         let river = tick.key.bits() as i64;
-        // Levels begin anew with their first step.
+        // Every resolution level counts its steps from 0. The cell size in the key gives each level its own random
+        // numbers.
         let key = tick.key.and(terrain.grid.cell.to_bits()).and(tick.step.into());
         let mut arms = match Arms::load(terrain, river)? {
             Some(arms) => arms,
@@ -185,7 +198,7 @@ impl Stepper for River {
             left -= bar;
             laid += bar;
         }
-        // What found no place drifts out to sea, within walls to its deepest ground.
+        // Sediment that found no place drifts out to sea; in a closed world it settles on the deepest ground.
         let drift = carry_off(terrain, left)?;
         model.mouths(&mut arms, terrain, sea, scale[1], key.and(2));
         model.flow(terrain, &segments, &near)?;
@@ -201,23 +214,25 @@ impl Stepper for River {
 }
 
 impl Delta {
-    /// Width of the cells on which ways are sought, and distance of the points of lines, in metres.
+    /// Returns the cell width of the path search and the distance between the vertices of lines, in metres.
     fn scale(&self, grid: &Grid) -> [f64; 2] {
         let longest = grid.size[0].max(grid.size[1]) as f64 * grid.cell;
         WIDTHS.map(|widths| widths * self.width().max(longest / MOST_WIDTHS))
     }
 
-    /// Length over which the sea holds the river's water back, in metres.
+    /// Returns the length of the backwater, over which the sea affects the river's water level, in metres.
     fn backwater(&self) -> f64 {
         f64::from(hydraulic::channel_depth(self.discharge as f32)) / self.slope.max(1e-9)
     }
 
+    /// Returns the parameters of the path search.
     fn choice(&self) -> Choice {
         let [slope, levee, wander, wavelength] = [self.slope, self.levee, self.wander, self.wavelength];
         Choice { slope, levee, wander, wavelength }
     }
 
-    /// The river as it comes in: one arm, which has been bending for long.
+    /// Creates the river as it enters: a single arm with fully developed meanders. Returns `None` if no path to the
+    /// sea exists.
     fn begin(&self, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) -> Option<Arms> {
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
         let inlet = Point { x: self.inlet_x * extent[1], y: self.inlet_y * extent[0] };
@@ -237,15 +252,16 @@ impl Delta {
         Some(arms)
     }
 
-    /// How sharp the bend is, widths over radius, that comes in over the edge: bends come one after the other.
+    /// Returns the curvature that enters over the edge, as width over radius. It oscillates in time, as bends enter
+    /// one after another.
     fn phase(&self, time: f64, key: Key) -> f64 {
-        // Bends move on by about this much a year.
+        // Bends migrate downstream by about this many metres per year.
         let pace = 6.0 * self.migration * self.width() / self.wavelength;
         let turns = time * pace / self.wavelength + key.unit();
         0.15 * libm::sin(std::f64::consts::TAU * (turns - turns.floor()))
     }
 
-    /// Lets the bends of all arms move.
+    /// Lets the meanders of all arms migrate for a step.
     fn wander(&self, arms: &mut Arms, terrain: &Terrain, scale: [f64; 2], time: f64, key: Key) {
         let entry = self.phase(time, key);
         for k in 0..arms.0.len() {
@@ -253,7 +269,7 @@ impl Delta {
         }
     }
 
-    /// Lets the bends of arm `k` move for some years: less near the sea, the world's edge, and other arms.
+    /// Lets the meanders of arm `k` migrate for some years: less near the sea, the world's edge and other arms.
     fn bent(&self, arms: &mut Arms, k: usize, terrain: &Terrain, scale: [f64; 2], years: f64, entry: f64) {
         let shares = arms.shares();
         let Some(share) = shares.get(k).copied() else { return };
@@ -264,7 +280,7 @@ impl Delta {
         let within =
             |place: Point| (0..2).map(|a| place.along(a).min(extent[a] - place.along(a))).fold(f64::INFINITY, f64::min);
         let free = |from: Point, to: Point| {
-            // What comes nearer than four widths slows down, to nothing at two.
+            // Movement slows down within four widths of another arm and stops at two.
             let apart = others.apart(to, 4.0 * self.width()) / self.width();
             let mut free = (apart / 2.0 - 1.0).clamp(0.0, 1.0);
             let edge = within(to);
@@ -277,7 +293,7 @@ impl Delta {
         let bends = Bends {
             by: self.migration * years * share.sqrt() * tide,
             width,
-            // Points cannot show shorter bends.
+            // Vertices cannot resolve shorter bends.
             wavelength: (self.wavelength * share.sqrt()).max(9.0 * scale[1]),
             entry,
         };
@@ -289,14 +305,14 @@ impl Delta {
         arms.0[k].line = course::spaced(&line, scale[1]);
     }
 
-    /// Lets the river break out, where its water then has a shorter way to the sea.
+    /// Tries an avulsion: it succeeds where the river then has a shorter path to the sea. Up to six places are tried.
     fn break_out(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) {
         let shares = arms.shares();
         let far = arms.distances(&shares);
         let ways = Ways::new(terrain, sea, scale[0]);
         for attempt in 0..6 {
             let key = key.and(attempt);
-            // A mouth, by its water, and a place upstream of it.
+            // Choose a mouth with a probability equal to its share of the water, and a place upstream of it.
             let mut chance = key.and(1).unit();
             let mouths = (0..arms.0.len()).filter(|k| arms.is_mouth(*k));
             let mouth = mouths.reduce(|a, b| {
@@ -332,7 +348,7 @@ impl Delta {
         }
     }
 
-    /// Tells what the arms carry.
+    /// Writes the discharge of the arms to its layer.
     fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Nearest) -> Result<()> {
         let flow = Field::generate(terrain.grid.size, |i, j| {
             near.flow(&terrain.grid, segments, i * terrain.grid.size[1] + j) as f32
@@ -341,7 +357,7 @@ impl Delta {
     }
 }
 
-/// A way of cells as a smooth line of points.
+/// Converts a path of cells to a smooth line of vertices.
 fn lined(way: &[Point], [cell, spacing]: [f64; 2]) -> Vec<Point> {
     let mut line = course::spaced(way, spacing);
     let times = (cell / spacing) * (cell / spacing);

@@ -1,4 +1,4 @@
-//! Where arms meet the sea: bars, how mouths move on over them, and forks.
+//! River mouths: bars, how mouths advance over them, and forks.
 
 use crate::models::delta::Delta;
 use crate::models::delta::arms::{Arm, Arms};
@@ -9,49 +9,52 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Height, Point, Terrain};
 use thalweg_flow::hydraulic;
 
-/// How high a bar is built over the sea, in heights of levees.
+/// Height of a bar's top above the sea, in levee heights.
 const TOP: f64 = 0.2;
-/// Share of what a bar leaves that lies as mud before it, how far that stays under the sea in heights of levees, and how much flatter it is.
+/// Mud in front of a bar: its share of the load that the bar leaves, the depth of its top below the sea in levee
+/// heights, and the factor by which it is flatter than the bar.
 const MUD: [f64; 3] = [0.35, 0.3, 6.0];
-/// A mouth moves on where the sea before it is no deeper than this share of its own depth.
+/// A mouth advances where the sea in front of it is no deeper than this share of its own depth.
 const SHALLOW: f64 = 0.6;
-/// Least share of the river of an arm that forks.
+/// Minimum share of the river of an arm that forks.
 const FORKS: f64 = 0.08;
-/// Distance from one fork to the next, least and most, in means of the arm's width and the river's.
+/// Minimum and maximum distance from one fork to the next, in means of the arm's width and the river's.
 const BETWEEN: [f64; 2] = [6.0, 13.0];
-/// Part of the water in one arm of a fork, least and most.
+/// Minimum and maximum share of the water in one arm of a fork.
 const PARTS: [f64; 2] = [0.35, 0.65];
-/// Half the angle between the arms of a fork: 72° in all (Coffey & Shaw 2017, doi:10.1002/2017GL074873), less where they are short.
+/// Half the angle between the arms of a fork in radians: 72° in all (Coffey & Shaw 2017, doi:10.1002/2017GL074873),
+/// less where the arms are short.
 const ANGLE: f64 = 0.6;
-/// Widths that an arm keeps off others, or distances between the points of lines.
+/// Minimum distance of an arm from others, in widths of the arm, and in distances between vertices; the greater one
+/// counts.
 const CLEAR: [f64; 2] = [2.2, 1.8];
-/// Widths beyond which others do not turn an arm.
+/// Distance in widths beyond which other arms do not deflect an arm.
 const ROOM: f64 = 8.0;
-/// Widths of the river that mouths keep off the world's edge.
+/// Minimum distance of mouths from the world's edge, in widths of the river.
 const EDGE: f64 = 3.0;
-/// How far bars and mud reach to the sides at most, in widths of the river.
+/// Maximum lateral extent of bars and of mud, in widths of the river.
 const FARTHEST: [f64; 2] = [7.0, 14.0];
 
-/// What a mouth finds before it.
+/// The situation in front of a mouth.
 enum Ahead {
-    /// Too deep as yet.
+    /// The sea is still too deep.
     Deep,
-    /// It moves on to here.
+    /// The mouth advances to this point.
     Free(Point),
-    /// Land, another arm, or the end of the world.
+    /// Land, another arm, or the edge of the world is in the way.
     Closed,
 }
 
 impl Delta {
-    /// Builds a bar before a mouth from a load in units, up to `top` metres over the sea, falling by `front`, and
-    /// running out at `far` metres to the sides; returns how much it took.
+    /// Builds a cone in front of a mouth from a load in units, up to `top` metres above the sea, with the slope
+    /// `front`, tapering out at `far` metres to the sides. Returns the units deposited.
     fn cone(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, [top, front, far]: [f64; 3], load: i64) -> i64 {
         let [rows, cols] = terrain.grid.size;
         let cell = terrain.grid.cell;
         let Some(Point { x, y }) = arm.line.last().copied() else { return 0 };
         let ahead = heading(&arm.line, 2.0 * self.width()).unwrap_or([0.0; 2]);
         let top = i64::from(sea.0) + (top * UNITS) as i64;
-        // Distance from the mouth in metres, half as much ahead.
+        // Distance from the mouth in metres; distances ahead count half, so that the cone is twice as long ahead.
         let off = |i: usize, j: usize| {
             let [dy, dx] = [(i as f64 + 0.5) * cell - y, (j as f64 + 0.5) * cell - x];
             let along = dy * ahead[0] + dx * ahead[1];
@@ -66,7 +69,7 @@ impl Delta {
             let low = ((at - 2.0 * far) / cell).max(0.0) as usize;
             low..(((at + 2.0 * far) / cell) as usize + 1).min(count)
         };
-        // Cells that the cone could touch, with what they would need for a cone whose tip is at the top.
+        // Cells within reach of the cone, with the units that a cone with its tip at `top` would add.
         let cells: Vec<(usize, i64)> = span(y, rows)
             .flat_map(|i| span(x, cols).map(move |j| (i, j)))
             .filter_map(|(i, j)| {
@@ -78,7 +81,7 @@ impl Delta {
                 (need > 0 && !void(k)).then_some((k, need))
             })
             .collect();
-        // How far below the top its tip can be: the least depth that the load fills.
+        // Bisection for the least depth below `top` at which the load suffices to build the cone's tip.
         let taken = |below: i64| cells.iter().map(|(_, need)| (need - below).max(0)).sum::<i64>();
         let (mut low, mut high) = (0, cells.iter().map(|(_, need)| *need).max().unwrap_or(0));
         while low < high {
@@ -88,7 +91,7 @@ impl Delta {
         cells.into_iter().map(|(k, need)| raise(terrain, k, (need - low).max(0))).sum()
     }
 
-    /// Lays the load of a mouth, in units of height × cells: a bar, and mud before it; returns how much they took.
+    /// Deposits the load of a mouth, in units: a bar, and mud in front of it. Returns the units deposited.
     pub(super) fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
         let [near, far] = FARTHEST.map(|widths| widths * self.width());
         let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front, near], load);
@@ -96,8 +99,8 @@ impl Delta {
         bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
     }
 
-    /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in. `spacing` is the distance
-    /// of an arm's points in metres, by which a mouth moves on.
+    /// Advances mouths over their bars, forks those that have advanced far enough, and marks arms that are blocked to
+    /// silt up. `spacing` is the distance between an arm's vertices in metres, by which a mouth advances.
     pub(super) fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
         let shares = arms.shares();
         let mut forks = Vec::new();
@@ -136,6 +139,7 @@ impl Delta {
         }
     }
 
+    /// Determines if and where the mouth of arm `k` advances: the best of seven directions within ±0.51 radians.
     fn ahead(
         &self,
         arms: &Arms,
@@ -151,7 +155,7 @@ impl Delta {
         };
         let depth = f64::from(hydraulic::channel_depth((share * self.discharge) as f32));
         let width = self.width() * share.sqrt();
-        // Arms that it must keep off; its sisters and its stem only where it has left them behind.
+        // Arms to keep away from. Sisters and parent count only once this arm has left them behind.
         let kin = |n: usize| arm.parent == Some(n) || (arm.parent.is_some() && arms.0[n].parent == arm.parent);
         let young = arm.run < (4.0 * width).max(4.0 * spacing);
         let others = (0..arms.0.len()).filter(|n| *n != k && !(young && kin(*n))).map(|n| &arms.0[n].line[..]);
@@ -166,7 +170,7 @@ impl Delta {
             let height = |far: f64| {
                 mean(terrain, sea, at(far), 1.5 * width).map_or(0.0, |height| (-height / depth).clamp(-1.0, 3.0))
             };
-            // Off the land, towards the open sea; a little as chance has it.
+            // Prefers deep water and room, with a random part and a penalty for turning.
             let sight = 0.5 * (height(look) + height(2.0 * look + 3.0 * width));
             let clear = others.apart(at(look), room) / room;
             let chance = key.and(10 + (turn + 3) as u64).unit();
@@ -192,13 +196,13 @@ impl Delta {
         }
     }
 
-    /// Width of the whole river in metres.
+    /// Returns the width of the whole river in metres.
     pub(super) fn width(&self) -> f64 {
         f64::from(hydraulic::channel_width(self.discharge as f32))
     }
 }
 
-/// Mean height over the sea in metres within a distance of a place; none where there is no ground.
+/// Returns the mean height above the sea in metres within a distance of a place, or `None` if there is no ground.
 fn mean(terrain: &Terrain, sea: Height, place: Point, within: f64) -> Option<f64> {
     let [rows, cols] = terrain.grid.size;
     let cell = terrain.grid.cell;

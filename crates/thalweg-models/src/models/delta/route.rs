@@ -1,4 +1,4 @@
-//! The way that a river takes over the ground, found on a grid whose cells are metres, not the terrain's.
+//! The path that a river takes over the land, found on a grid whose cell size does not depend on the terrain's.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,14 +7,15 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Grid, Height, Point, Terrain};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
-/// Steps to neighbours: all that no shorter one leads towards, up to three cells away, so that ways lean little to the axes.
+/// Steps to neighbours up to three cells away, without multiples of shorter steps. So many directions keep paths from
+/// following the axes and diagonals of the grid.
 const MOVES: [[i64; 2]; 32] = {
     let first = [[0, 1], [1, 1], [1, 2], [2, 1], [1, 3], [3, 1], [2, 3], [3, 2]];
     let mut all = [[0; 2]; 32];
     let mut k = 0;
     while k < 8 {
         let [y, x] = first[k];
-        // A quarter turn each.
+        // The eight steps of one quadrant, rotated by quarter turns.
         all[k] = [y, x];
         all[8 + k] = [x, -y];
         all[16 + k] = [-y, -x];
@@ -24,39 +25,45 @@ const MOVES: [[i64; 2]; 32] = {
     all
 };
 
-/// What the ground may lie below the river's level and above it, in heights of levees, and still matter.
+/// Range of ground heights relative to the river's level, in levee heights, to which the cost of a path responds.
 const MATTERS: [f64; 2] = [-1.5, 3.0];
 
-/// The ground as a river sees it that looks for a way.
+/// A coarse view of the terrain for the path search.
 pub struct Ways {
     size: [usize; 2],
-    /// Width of a cell in metres.
+    /// Cell width in metres.
     cell: f64,
-    /// Mean height over the sea in metres.
+    /// Mean height above the sea in metres.
     height: Vec<f64>,
+    /// True for cells without enough data.
     closed: Vec<bool>,
-    /// Whether it is open sea: what lies under the sea's level and has a way to the edge, or else the largest such.
+    /// True for open sea: cells below sea level that are connected to the world's edge or, if there are none, the
+    /// largest connected part.
     sea: Vec<bool>,
-    /// Metres to the open sea.
+    /// Distance to the open sea in metres.
     far: Vec<f64>,
 }
 
-/// Cells about the start that are open, though an arm lies there.
+/// Radius in cells around the start that stays open even if an arm is there.
 const ROOM: f64 = 1.6;
 
-/// Cells along the world's edge in which nothing ends, in worlds with more than so many, and what a way there costs.
+/// Width in cells of the rim along the world's edge, in which no path ends; the number of cells a side above which a
+/// world has a rim; and the factor of the cost there.
 const RIM: (usize, usize, f64) = (3, 16, 4.0);
 
-/// How a river chooses among ways.
+/// The parameters that determine the path of a river.
 pub struct Choice {
-    /// Rise of its water, and height of its levees.
+    /// Slope of its water surface.
     pub slope: f64,
+    /// Height of its levees in metres.
     pub levee: f64,
-    /// Unevenness that it goes round: height and width in metres.
+    /// Amplitude of the unevenness that it avoids, in metres.
     pub wander: f64,
+    /// Wavelength of the unevenness in metres.
     pub wavelength: f64,
 }
 
+/// An entry of the search queue: the cost so far, and the cell.
 #[derive(PartialEq)]
 struct Visit(f64, usize);
 
@@ -69,14 +76,14 @@ impl PartialOrd for Visit {
 }
 
 impl Ord for Visit {
-    /// The nearest comes first.
+    /// Reverses the order, so that a [`BinaryHeap`] returns the cheapest entry first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
     }
 }
 
 impl Ways {
-    /// The mean ground of cells about `cell` metres wide, at least as wide as the terrain's.
+    /// Averages the terrain over cells about `cell` metres wide, at least as wide as the terrain's.
     pub fn new(terrain: &Terrain, sea: Height, cell: f64) -> Self {
         let grid = &terrain.grid;
         let cell = cell.max(grid.cell);
@@ -98,7 +105,7 @@ impl Ways {
             .iter()
             .map(|(sum, count, _)| *sum as f64 / (*count).max(1) as f64 / thalweg_core::terrain::height::UNITS)
             .collect();
-        // A cell more than half of which is missing is no way.
+        // Cells with more than half of their area missing are closed.
         let closed = sums.iter().map(|(_, count, all)| 2 * count < *all || *count == 0).collect();
         let mut ways = Self { size, cell, height, closed, sea: vec![false; len], far: vec![f64::INFINITY; len] };
         ways.sea = ways.open_sea();
@@ -107,6 +114,7 @@ impl Ways {
         ways
     }
 
+    /// Finds the connected parts of the cells below sea level, and returns those that form the open sea.
     fn open_sea(&self) -> Vec<bool> {
         let len = self.height.len();
         let mut part = vec![0usize; len];
@@ -139,14 +147,16 @@ impl Ways {
         part.iter().map(|number| *number > 0 && if any { parts[*number].0 } else { parts[*number].1 == most }).collect()
     }
 
+    /// Returns the cell at an offset from cell `k`, or `None` outside of the grid.
     fn beside(&self, k: usize, step: [i64; 2]) -> Option<usize> {
         let i = (k / self.size[1]).checked_add_signed(step[0] as isize).filter(|i| *i < self.size[0])?;
         let j = (k % self.size[1]).checked_add_signed(step[1] as isize).filter(|j| *j < self.size[1])?;
         Some(i * self.size[1] + j)
     }
 
-    /// Cost of the cheapest way from one of the starts to each cell, up to the first that `ends`, which is returned, and the
-    /// cells before each (Dijkstra 1959). A metre costs what it does in the mean of its ends; infinite cost closes a cell.
+    /// Computes the least cost from the starts to each cell, up to the first cell for which `ends` is true (Dijkstra
+    /// 1959). Returns the costs, the predecessor of each cell, and that first cell. The cost per metre of a step is
+    /// the mean of the costs at its ends; an infinite cost closes a cell.
     fn spread(
         &self,
         starts: &[usize],
@@ -178,13 +188,15 @@ impl Ways {
         (best, from, None)
     }
 
+    /// Returns the cell of a place; places outside are moved to the nearest cell.
     fn at(&self, place: Point) -> usize {
         let [i, j] = [0, 1].map(|a| ((place.along(a) / self.cell).max(0.0) as usize).min(self.size[a] - 1));
         i * self.size[1] + j
     }
 
-    /// The cheapest way from a place to the open sea over low ground, round `others`; it ends in the sea's first cell, off the world's edge. None
-    /// where there is no sea, no way, or the place lies in the sea.
+    /// Finds the cheapest path from a place to the open sea over low ground, avoiding `others`. It ends in the first
+    /// cell of the sea that is not on the world's rim. Returns `None` if there is no sea or no path, or if the place
+    /// is in the sea.
     pub fn way(&self, start: Point, others: &[&[Point]], choice: &Choice, key: Key) -> Option<Vec<Point>> {
         let noise =
             Fractal::new(&FractalSettings::fbm(3, choice.wavelength.max(4.0 * self.cell), 0.5), None, key, self.cell);
@@ -194,6 +206,7 @@ impl Ways {
             noise.row(&grid, i, line);
         }
         let first = self.at(start);
+        // Cells of other arms and their neighbours are closed, except around the start.
         let mut shut = vec![false; self.height.len()];
         for place in others.iter().flat_map(|line| line.iter()) {
             let k = self.at(*place);
@@ -204,6 +217,7 @@ impl Ways {
                 shut[to] |= dy * dy + dx * dx > (ROOM * self.cell) * (ROOM * self.cell);
             }
         }
+        // The cost grows exponentially with the height of the ground, including unevenness, above the river's level.
         let cost: Vec<f64> = (0..self.height.len())
             .map(|k| {
                 if shut[k] {
@@ -230,13 +244,14 @@ impl Ways {
         Some(way)
     }
 
-    /// Whether a cell lies at the edge of a world that has room beside its edges.
+    /// Returns true if a cell is on the rim, in a world large enough to have one.
     fn is_rim(&self, k: usize) -> bool {
         let [i, j] = [k / self.size[1], k % self.size[1]];
         let near = |at: usize, count: usize| count > RIM.1 && at.min(count - 1 - at) < RIM.0;
         near(i, self.size[0]) || near(j, self.size[1])
     }
 
+    /// Returns the centre of a cell in metres.
     fn centre(&self, k: usize) -> Point {
         let metres = |n: usize| (n as f64 + 0.5) * self.cell;
         Point { x: metres(k % self.size[1]), y: metres(k / self.size[1]) }
@@ -248,7 +263,7 @@ mod tests {
     use super::*;
     use thalweg_core::Field;
 
-    /// Land that falls to a sea in the south; a pond under the sea's level in its midst.
+    /// Returns land that slopes to a sea in the south, with a pond below sea level in its middle.
     fn land(cells: usize, cell: f64, wall: bool) -> Terrain {
         let grid = Grid::new([cells, cells], cell).unwrap();
         let ground = Field::generate([cells, cells], |i, j| {
@@ -275,7 +290,7 @@ mod tests {
         assert_eq!(way[0], Point::new(5000.0, 10.0));
         assert!((8000.0..9000.0).contains(&way.last().unwrap().y), "{way:?}");
         assert!(way.iter().any(|place| (4500.0..5500.0).contains(&place.y) && place.x < 2400.0), "{way:?}");
-        // A line across leaves no way; on coarser cells it is the same way.
+        // A line across the land leaves no path. On coarser cells the path is the same.
         let across: Vec<Point> = (0..100).map(|k| Point::new(f64::from(k) * 100.0, 6500.0)).collect();
         assert_eq!(ways.way(Point::new(5000.0, 10.0), &[&across], &CHOICE, Key::ZERO), None);
         let coarse = Ways::new(&land(100, 100.0, true), Height::ZERO, 400.0);

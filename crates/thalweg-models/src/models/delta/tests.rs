@@ -1,4 +1,4 @@
-//! The delta against what is known of it.
+//! Compares the delta with known facts.
 
 use crate::model::{MassBalance, Model, Tick};
 use crate::models::delta::Delta;
@@ -8,7 +8,7 @@ use thalweg_core::terrain::DISCHARGE;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Grid, Height, Terrain};
 
-/// A plain that falls gently to a sea in the south, whose floor falls by `fall` metres a cell.
+/// Returns a plain that slopes gently to a sea in the south, whose floor falls by `fall` metres per cell.
 fn coast(cells: usize, fall: f64) -> Terrain {
     let mut grid = Grid::new([cells, cells], 100.0).unwrap();
     grid.sea_level = Some(Height::ZERO);
@@ -38,17 +38,17 @@ fn land(terrain: &Terrain) -> usize {
 
 #[test]
 fn the_coast_advances_by_what_the_river_brings() {
-    // Steeper than the delta's front: it takes whatever comes.
+    // Steeper than the delta's front, so that it has room for all sediment.
     let mut terrain = coast(80, 2.0);
     let (before, solid) = (land(&terrain), terrain.solid());
     let model = Delta { years: 600.0, step: 20.0, ..Delta::default() };
     let budget = built(&mut terrain, &model);
-    // 600 years of 2e6 m³; what a young bar has no room for has drifted out, most has stayed.
+    // 600 years of 2e6 m³. Sediment for which young bars have no room has drifted out; most has stayed.
     let brought = model.sediment * model.years / terrain.grid.cell_area() * UNITS;
     let kept = (terrain.solid() - solid) as f64;
     assert!((0.6 * brought..=1.01 * brought).contains(&kept), "{budget:?}");
     assert!(land(&terrain) > before + 20, "{} and {before}", land(&terrain));
-    // Arms lie below the plain beside them, and the river's water reaches the sea.
+    // Arms are below the plain next to them, and the river's water reaches the sea.
     let flow = terrain.float(&DISCHARGE).unwrap();
     assert!(flow.as_slice().iter().filter(|q| **q >= 100.0).count() > 30);
     assert!(terrain.ground.as_slice().iter().all(|height| height.metres() < 40.0));
@@ -56,7 +56,7 @@ fn the_coast_advances_by_what_the_river_brings() {
 
 #[test]
 fn break_outs_make_arms() {
-    // Forks on what was land at the start, 3200 m from the north; mouths fork in the sea.
+    // Counts forks on what was land at the start, up to 3200 m from the north. Mouths fork in the sea.
     let inland = |avulsion: f64| {
         let mut terrain = coast(80, 0.4);
         built(&mut terrain, &Delta { years: 1500.0, step: 15.0, avulsion, ..Delta::default() });
@@ -77,7 +77,7 @@ fn several_arms_share_the_river() {
     let mouths: Vec<f64> = (0..shares.len()).filter(|k| arms.is_mouth(*k)).map(|k| shares[k]).collect();
     assert!(mouths.len() > 2, "{mouths:?}");
     assert!((mouths.iter().sum::<f64>() - 1.0).abs() < 1e-6);
-    // Each arm's bed is as deep as its water asks: the stem's below the plain beside it.
+    // Each arm's bed is as deep as its discharge requires: the stem's bed is below the plain next to it.
     let stem = &arms.0[0].line;
     let middle = stem[stem.len() / 2];
     let [y, x] = [middle.y, middle.x].map(|metres| (metres / terrain.grid.cell) as usize);

@@ -1,8 +1,9 @@
-//! Droplets at work in a tile: several abreast, in lanes.
+//! Steps the droplets of a tile, several side by side in lanes.
 //!
-//! All first look where to go and how much to move, without a branch, so that their arithmetic fills vectors and hides
-//! its own latency ([`Lanes::plan`]). Then the ground is changed ([`act`]): first by all that dig, then by all that lay
-//! down, and so on, because a processor guesses the next of a kind better than which kind comes next.
+//! First all lanes compute where to go and how much to move, without branches, so that the arithmetic uses vector
+//! instructions and hides its own latency ([`Lanes::plan`]). Then the ground is changed ([`act`]): first by all lanes
+//! that erode, then by all that deposit, and so on, because runs of the same case are easier for a processor to
+//! predict than alternating cases.
 
 use multiversion::multiversion;
 
@@ -14,7 +15,7 @@ use crate::process::particles::{Kernel, Patch};
 use thalweg_core::base::cast;
 use thalweg_core::{Cell, CellRect, Edge, Result};
 
-/// A bit for each lane.
+/// A set of lanes, one bit per lane.
 pub(super) type Mask = u32;
 
 impl Kernel for Rules {
@@ -49,7 +50,7 @@ fn run_layers(rules: &Rules, origin: Cell<i64>, map: Map<'_>, queue: &mut Vec<Dr
     run_lanes::<false, true>(rules, origin, map, queue)
 }
 
-/// Steps all of `queue`; those that leave the tile alive are written back to it.
+/// Steps all droplets of `queue` until they end or leave the tile. Those that leave are written back to `queue`.
 #[inline(always)]
 fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
     rules: &Rules,
@@ -75,7 +76,7 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
         let alive = act::<GENERAL, LAYERS>(busy, &mut plan, &lanes, rules, &mut map, &mut tally);
         lanes.advance(&plan, alive, rules);
         for l in lanes_of(alive & plan.leaves) {
-            // The slot is free: what stood there was taken by a lane before.
+            // This slot of the queue is free: a lane has already taken the droplet that was there.
             queue[kept] = lanes.store(l, origin);
             kept += 1;
         }
@@ -85,10 +86,10 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
     tally.budget()
 }
 
-/// Every lane.
+/// The mask of all lanes.
 pub(super) const ALL: Mask = (1 << LANES) - 1;
 
-/// The numbers of the lanes in a mask, rising.
+/// Returns the indices of the lanes in a mask, in ascending order.
 #[inline(always)]
 pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -98,7 +99,7 @@ pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The mask of the lanes whose flag is set.
+/// Returns the mask of the lanes whose flag is set.
 #[inline(always)]
 fn mask(flags: Lane<bool>) -> Mask {
     let mut mask = 0;
@@ -108,7 +109,7 @@ fn mask(flags: Lane<bool>) -> Mask {
     mask
 }
 
-/// The droplets under way, in the patch's coordinates. An idle lane holds harmless leftovers.
+/// The droplets under way, in the patch's coordinates. An idle lane keeps old values, which are never used.
 pub(super) struct Lanes {
     number: Lane<u64>,
     pub(super) i: Lane<i32>,
@@ -124,7 +125,7 @@ pub(super) struct Lanes {
     age: Lane<u32>,
 }
 
-/// What the droplets mean to do next: where and how they will be, what they will move, and which lanes do what.
+/// The next step of each droplet: its new state, the amount to move, and the masks that tell which lanes do what.
 pub(super) struct Plan {
     pub(super) at: Lane<usize>,
     new_at: Lane<usize>,
@@ -137,21 +138,23 @@ pub(super) struct Plan {
     velocity: Lane<f32>,
     pub(super) carried: Lane<i32>,
     remainder: Lane<f32>,
-    /// Units to dig or to lay.
+    /// Units to erode or to deposit.
     pub(super) amount: Lane<i32>,
     /// The same before it was rounded down.
     exact: Lane<f32>,
-    /// Lanes whose droplet is at the end of its life: it takes no step.
+    /// Lanes whose droplet has reached the end of its life: it takes no step.
     spent: Mask,
-    /// Lanes whose droplet ends, spent or not.
+    /// Lanes whose droplet ends for any reason.
     pub(super) ends: Mask,
-    /// Lanes whose droplet would step over the side of the world.
+    /// Lanes whose droplet would step beyond the edge of the world.
     pub(super) outward: Mask,
+    /// Lanes whose droplet erodes.
     pub(super) digs: Mask,
+    /// Lanes whose droplet steps uphill.
     climbs: Mask,
     /// Lanes whose droplet leaves the tile.
     pub(super) leaves: Mask,
-    /// Units that it can carry.
+    /// Transport capacity in units.
     pub(super) capacity: Lane<f32>,
 }
 
@@ -174,6 +177,7 @@ impl Lanes {
         }
     }
 
+    /// Loads a droplet into lane `l`.
     #[inline(always)]
     pub(super) fn load(&mut self, l: usize, d: &Droplet, origin: Cell<i64>) {
         self.number[l] = d.number;
@@ -187,6 +191,7 @@ impl Lanes {
         self.age[l] = d.age;
     }
 
+    /// Returns the droplet in lane `l`.
     #[inline(always)]
     pub(super) fn store(&self, l: usize, origin: Cell<i64>) -> Droplet {
         Droplet {
@@ -202,7 +207,7 @@ impl Lanes {
         }
     }
 
-    /// Looks ahead, all lanes at once.
+    /// Computes the next step of all lanes at once, without changing the ground.
     #[inline(always)]
     pub(super) fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
         let none = [0.0f32; LANES];
@@ -212,7 +217,7 @@ impl Lanes {
         }
         let here = Corners::read(map, &at);
 
-        // Where to: the bilinear gradient, and what is left of the old direction.
+        // Direction: the bilinear gradient, combined with what inertia keeps of the old direction.
         let (mut i, mut j, mut v, mut u, mut dy, mut dx) = ([0; LANES], [0; LANES], none, none, none, none);
         let mut rests = [false; LANES];
         for l in 0..LANES {
@@ -231,7 +236,7 @@ impl Lanes {
             let (down, across) = (y.floor(), x.floor());
             i[l] = self.i[l] + cast::nearest(down);
             j[l] = self.j[l] + cast::nearest(across);
-            // A sum just under a whole number may round up to it.
+            // A sum just below a whole number may round up to it.
             v[l] = (y - down).min(0.999_999_94);
             u[l] = (x - across).min(0.999_999_94);
         }
@@ -240,7 +245,7 @@ impl Lanes {
         }
         let there = Corners::read(map, &new_at);
 
-        // What it can carry, and so what it moves.
+        // Transport capacity, and from it the amount to move.
         let (mut velocity, mut exact, mut remainder, mut amount) = (none, none, none, [0; LANES]);
         let mut capacities = none;
         let (mut digs, mut climbs, mut carries) = ([false; LANES], [false; LANES], [0; LANES]);
@@ -261,7 +266,8 @@ impl Lanes {
             let filled = if at_sea { filled.min(depth) } else { filled };
             let room = (MAX_CARRIED - self.carried[l]) as f32;
             let dug = ((capacity - carried) * rules.erosion).min(drop * rules.dig_limit).min(room);
-            // What is under a unit rides along; so does the grain of large cuts.
+            // Fractions of a unit are carried over to the next step, as is the remainder of large amounts that the
+            // brush rounds.
             exact[l] = if digs[l] { dug - self.remainder[l] } else { filled + self.remainder[l] };
             let whole = cast::floor(exact[l].max(0.0));
             amount[l] = if digs[l] { grained(whole) } else { whole.min(self.carried[l]) };
@@ -305,7 +311,7 @@ impl Lanes {
         }
     }
 
-    /// Lets the lanes of `alive` be as planned.
+    /// Applies the plan to the lanes of `alive`.
     #[inline(always)]
     pub(super) fn advance(&mut self, plan: &Plan, alive: Mask, rules: &Rules) {
         for l in 0..LANES {
@@ -324,21 +330,22 @@ impl Lanes {
         }
     }
 
-    /// The cell nearest to lane `l`'s droplet.
+    /// Returns the cell nearest to the droplet in lane `l`.
     #[inline(always)]
     pub(super) fn nearest_cell(&self, l: usize) -> Cell<i32> {
         Cell::new(self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5))
     }
 
-    /// The part of a row and of a column that lane `l`'s droplet is from the corner north-west of it.
+    /// Returns the position of the droplet in lane `l` relative to the corner north-west of it, as fractions of a row
+    /// and a column.
     #[inline(always)]
     pub(super) fn part(&self, l: usize) -> Cell<f32> {
         Cell::new(self.v[l], self.u[l])
     }
 }
 
-/// Changes the ground as planned for the lanes of `busy`, and the plan where the ground did not allow it; those whose
-/// droplets live on are returned.
+/// Changes the ground as planned for the lanes of `busy`, and corrects the plan where the ground did not allow it.
+/// Returns the lanes whose droplets live on.
 #[inline(always)]
 pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
     busy: Mask,
@@ -369,7 +376,7 @@ pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
     }
     for l in lanes_of(alive & !plan.digs) {
         if plan.climbs & (1 << l) != 0 {
-            // Other lanes may have filled the same hollow since.
+            // Other lanes may have filled the same depression in the meantime.
             let rise = map.rise(plan.at[l], lanes.part(l), plan.new_at[l], Cell::new(plan.v[l], plan.u[l]));
             let exact = plan.exact[l].min(rise.max(0.0) + lanes.remainder[l]);
             plan.amount[l] = cast::floor(exact.max(0.0)).min(lanes.carried[l]);
@@ -385,7 +392,7 @@ pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
         let laid = if side.is_some_and(|side| rules.edges[side] == Edge::Open) {
             0
         } else {
-            // Only under the ceiling of accepted elevations can anything be left over.
+            // Less than the whole load is deposited only at the highest elevation that can be stored.
             map.soil.lay::<GENERAL, LAYERS>(plan.at[l], lanes.part(l), carried, tally)
         };
         tally.exported += i64::from(carried - laid);

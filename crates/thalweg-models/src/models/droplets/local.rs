@@ -1,8 +1,9 @@
-//! [`Shower`]: droplets on local levels.
+//! [`Shower`]: droplets on refinement levels.
 //!
-//! A run's droplets dig the ground that others have dug before them, and run far: neither has a finite reach. On a local level all droplets of a
-//! shower run over the ground as it was before, [`STEPS`] cells at most, and what they dig and lay is summed up. Sums of whole numbers have no order,
-//! so a tile is the part of the whole.
+//! The droplets of a run erode ground that earlier droplets have changed, and run far, so their result depends on an
+//! unbounded neighbourhood. On a refinement level all droplets of a shower run over the ground as it was before the
+//! shower, for at most [`STEPS`] cells, and their erosion and deposition is summed. Integer sums do not depend on the
+//! order, so a tile is identical to the same part of the whole.
 
 use multiversion::multiversion;
 
@@ -14,42 +15,42 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, CellRect, Field, Grid, Height};
 use thalweg_refine::{Join, JoinPatch};
 
-/// Showers on a level: each runs over what the ones before have made, so that gullies draw water.
+/// Number of showers on a level. Each runs over the result of the showers before, so that gullies attract water.
 pub(super) const SHOWERS: u32 = 3;
 
-/// Cells that a droplet runs on a local level at most. Longer gullies are those of the levels before.
+/// Maximum number of cells that a droplet runs on a refinement level. Longer gullies belong to coarser levels.
 const STEPS: u32 = 24;
 
-/// Droplets that start on a cell, in all showers, at most.
+/// Maximum number of droplets that start on a cell, in all showers together.
 const MOST: f64 = 8.0;
 
-/// Sweeps by which ground follows what is dug and laid.
+/// Number of sweeps by which the ground follows erosion and deposition.
 const SWEEPS: u32 = 2;
 
-/// Cells to each side over whose mean nothing is dug or laid.
+/// Radius in cells of the square over which erosion and deposition average to zero.
 const NEAR: usize = 2;
 
-/// Cells around those that droplets run on: they look a step ahead.
+/// Width in cells of the rim around the cells that droplets run on: they look one step ahead.
 const RIM: usize = 2;
 
-/// Cells after the last one that a brush may read.
+/// Number of cells that a brush may read beyond the last one.
 const ROOM: usize = 64;
 
-/// No change is so deep.
+/// Elevation so low that it never limits a change.
 const NO_FLOOR: i32 = -(1 << 30);
 
-/// One shower of droplets on each level whose cells are not narrower than the droplets' stride.
+/// One shower of droplets, which runs on each level whose cells are not narrower than the droplets' stride.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shower {
     model: Droplets,
-    /// Width of the global level's cells in metres.
+    /// Cell width of the global level in metres.
     cell: f64,
     key: Key,
 }
 
 impl Shower {
-    /// Number `number` of a level's showers, over a global level of cells so many metres wide; `None` where droplets' strides are as wide as
-    /// those: they have done their work there.
+    /// Creates shower `number` of a level, above a global level with cells of `cell` metres. Returns `None` if the
+    /// droplets' stride is at least as wide as those: the run itself has then done their work.
     pub fn new(model: &Droplets, number: u32, cell: f64, key: Key) -> Option<Self> {
         let shower = Self { model: model.clone(), cell, key: key.and(number.into()) };
         shower.acts(1, 0.5 * cell).then_some(shower)
@@ -60,11 +61,11 @@ impl Shower {
         (self.model.radius * stride / width) as u32
     }
 
-    /// Droplets that start on a cell of a level, on average.
+    /// Returns the mean number of droplets that start on a cell of a level in this shower.
     fn each(&self, patch: &JoinPatch<'_>) -> f64 {
         let (width, cells) = (patch.width(), patch.world().size());
         let all = if self.model.count > 0 {
-            // As many as on the global level's cells.
+            // As many as on the cells of the global level.
             let scale = width / self.cell;
             f64::from(self.model.count) / (cells[0] as f64 * cells[1] as f64 * scale * scale)
         } else if self.model.density > 0.0 {
@@ -84,7 +85,7 @@ impl Join for Shower {
     }
 
     fn reach(&self, _level: u32, width: f64) -> u32 {
-        // Its way to a cell, and what it can dig before it has come there.
+        // The path to a cell, and the reach of erosion before a droplet has arrived there.
         STEPS + 2 * self.radius(width) + 4 + NEAR as u32
     }
 
@@ -106,7 +107,7 @@ impl Join for Shower {
         let each = self.each(patch);
         let (sure, chance) = (each.floor() as u32, each.fract());
         let mut droplets = Vec::new();
-        // Corners of their first square lie in the rectangle.
+        // Droplets start where the north-western corner of their square is in the rectangle.
         for i in RIM..size[0] - RIM - 1 {
             for j in RIM..size[1] - RIM - 1 {
                 if held[(i, j)] {
@@ -127,13 +128,14 @@ impl Join for Shower {
             }
         }
         let bounds = CellRect::from_corners([RIM as i32; 2], size.map(|cells| (cells - RIM) as i32));
-        // Rows of brushes are whole vectors, and may reach beyond the last row.
+        // Brushes are processed in whole vectors and may reach beyond the last row.
         let mut change = vec![0; ground.len() + ROOM];
         let map =
             Map { soil: Soil::bare(ground.as_mut_slice(), size[1], bounds, NO_FLOOR), visits: None, tile: bounds };
         run(&rules, &map, held.as_slice(), &droplets, &mut Soil::bare(&mut change, size[1], bounds, NO_FLOOR));
         let cell = |i: usize, j: usize| {
-            // Many droplets that do not see each other would build towers and dig shafts.
+            // Limits the change to the range of the neighbouring cells: many droplets that do not see each other's
+            // work would otherwise build towers and dig shafts.
             let [least, most] = span(&ground, Cell::new(i, j));
             let (height, by) = (ground[(i, j)], change[i * size[1] + j]);
             let wish = height.saturating_add(by).max(least.max(rules.floor).min(height)).min(most.max(height));
@@ -150,7 +152,8 @@ impl Join for Shower {
     }
 }
 
-/// The mean around a cell: what whole coarse cells lose or get is their level's, not this one's, so that each level is a preview of the next.
+/// Returns the mean change around a cell, which is subtracted: the net change of whole coarse cells belongs to their
+/// own level, so that each level is a preview of the next.
 fn mean(changes: &Field<i32>, Cell { row: i, col: j }: Cell) -> i32 {
     let [rows, cols] = changes.size();
     let (mut sum, mut count) = (0i64, 0i64);
@@ -162,7 +165,7 @@ fn mean(changes: &Field<i32>, Cell { row: i, col: j }: Cell) -> i32 {
     (sum / count.max(1)) as i32
 }
 
-/// The lowest and the highest of the cells around one.
+/// Returns the lowest and the highest of the eight cells around a cell.
 fn span(ground: &Field<i32>, cell: Cell) -> [i32; 2] {
     let [rows, cols] = ground.size();
     let mut found = [i32::MAX, i32::MIN];
@@ -176,8 +179,8 @@ fn span(ground: &Field<i32>, cell: Cell) -> [i32; 2] {
     found
 }
 
-/// Runs droplets over ground that stays as it is; what they dig and lay is added to `change`. Each ends where rivers, lakes or the sea are: what it
-/// carries is theirs.
+/// Runs droplets over ground that does not change, and adds their erosion and deposition to `change`. A droplet ends
+/// without depositing after [`STEPS`] steps, and where it reaches rivers, lakes or the sea, which take over its load.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn run(rules: &Rules, map: &Map<'_>, held: &[bool], droplets: &[Droplet], change: &mut Soil<'_>) {
     let mut tally = Tally::default();
@@ -212,7 +215,7 @@ fn run(rules: &Rules, map: &Map<'_>, held: &[bool], droplets: &[Droplet], change
                 change.lay::<false, false>(plan.at[l], lanes.part(l), plan.amount[l], &mut tally);
             }
         }
-        // One that is spent, or rests in a hollow, lays down all that it has.
+        // A droplet that is spent, or comes to rest in a depression, deposits its whole load.
         for l in lanes_of(busy & plan.ends & !plan.outward) {
             change.lay::<false, false>(plan.at[l], lanes.part(l), lanes.carried[l], &mut tally);
         }

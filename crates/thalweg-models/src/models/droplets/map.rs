@@ -1,4 +1,4 @@
-//! The ground round droplets, and how it slopes.
+//! The ground around droplets, and its slope.
 
 use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
 use crate::process::brush::Soil;
@@ -6,25 +6,27 @@ use crate::process::particles::{Patch, require_layer};
 use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Cell, CellRect, Result};
 
-/// Droplets stepped together.
+/// Number of droplets stepped together.
 pub const LANES: usize = 8;
 
-/// A value for each lane.
+/// One value per lane.
 pub type Lane<T> = [T; LANES];
 
-/// A patch as droplets see it.
+/// A patch as used by droplets.
 pub struct Map<'a> {
-    /// The ground with all that goes with it.
+    /// The ground with its layers.
     pub soil: Soil<'a>,
-    /// Steps counted on each cell.
+    /// Number of droplet steps on each cell.
     pub visits: Option<&'a mut [u32]>,
-    /// The cells of the tile, as [`Patch::tile`].
+    /// The cells of the tile, as in [`Patch::tile`].
     pub tile: CellRect<i32>,
 }
 
 impl<'a> Map<'a> {
+    /// Creates the map of a patch.
+    ///
     /// # Errors
-    /// When the patch has no plane of ground.
+    /// The patch has no ground plane.
     pub fn new(rules: &Rules, patch: &'a mut Patch) -> Result<Self> {
         let Patch { stride, valid, tile, .. } = *patch;
         let mut planes = patch.planes();
@@ -44,13 +46,14 @@ impl<'a> Map<'a> {
         Ok(Self { soil, visits: planes.count(VISITS.name), tile })
     }
 
-    /// Whether something is kept beside the ground.
+    /// Returns true if layers other than the ground are maintained.
     pub fn has_layers(&self) -> bool {
         self.visits.is_some()
             || [&self.soil.loose, &self.soil.wear, &self.soil.deposit].into_iter().any(Option::is_some)
     }
 
-    /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.
+    /// Returns the side of the world beyond which position (i, j) is: 0 north, 1 east, 2 south, 3 west; `None` if it
+    /// is inside.
     #[inline(always)]
     pub fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
         let CellRect { start, end } = self.soil.valid;
@@ -68,8 +71,8 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// Rise of the ground, as it now is, from one position to another, each as the index of the corner north-west of it
-    /// and the part of a row and of a column from there.
+    /// Returns the rise of the current ground from one position to another. A position is the index of the corner
+    /// north-west of it and the fractions of a row and a column from there.
     #[inline(always)]
     pub fn rise(&self, at: usize, from: Cell<f32>, new_at: usize, to: Cell<f32>) -> f32 {
         let above = |at: usize, Cell { row: v, col: u }: Cell<f32>| {
@@ -82,15 +85,16 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The four corners of each lane's position, as the north-western one and differences from it.
+/// The ground at the four corners around each lane's position, as the north-western value and differences from it.
 pub struct Corners {
-    /// The north-western corner.
+    /// Ground at the north-western corner, in units.
     pub base: Lane<i32>,
     east: Lane<f32>,
     south: Lane<f32>,
     south_east: Lane<f32>,
 }
 
+/// Reads the corners of all lanes.
 impl Corners {
     #[inline(always)]
     pub fn read(map: &Map<'_>, at: &Lane<usize>) -> Self {
@@ -98,7 +102,7 @@ impl Corners {
         let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
         for l in 0..LANES {
             let (ground, stride) = (&*map.soil.ground, map.soil.stride);
-            // Idle lanes and those about to leave the world may stand beyond the patch.
+            // Idle lanes, and lanes about to leave the world, may be beyond the patch.
             let at = at[l].min(ground.len() - stride - 2);
             let (north, below) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
             (base[l], east[l]) = (north[0], north[1]);
@@ -112,7 +116,7 @@ impl Corners {
         let above_base = |corner: Lane<i32>| {
             let mut difference = [0.0; LANES];
             for l in 0..LANES {
-                // Cells beyond the terrain hold leftovers: whatever they give is not used.
+                // Cells beyond the terrain contain arbitrary values, which may overflow; their results are not used.
                 difference[l] = corner[l].wrapping_sub(base[l]) as f32;
             }
             difference
@@ -120,7 +124,7 @@ impl Corners {
         Self { east: above_base(east), south: above_base(south), south_east: above_base(south_east), base }
     }
 
-    /// Southward and eastward gradient, in units over the square.
+    /// Returns the southward and eastward gradient at a position, in units per cell.
     #[inline(always)]
     pub fn gradient(&self, l: usize, v: f32, u: f32) -> [f32; 2] {
         [
@@ -129,7 +133,7 @@ impl Corners {
         ]
     }
 
-    /// Bilinear height above the base.
+    /// Returns the bilinear height above the base.
     #[inline(always)]
     pub fn above(&self, l: usize, v: f32, u: f32) -> f32 {
         (self.east[l] * u) * (1.0 - v) + (self.south[l] * (1.0 - u) + self.south_east[l] * u) * v

@@ -24,134 +24,146 @@ use thalweg_core::terrain::{Cells, HARDNESS, Hue, LayerSpec, PROTECT, RAIN};
 use thalweg_core::{Cell, Error, Grid, Height, Result, Terrain, params};
 
 params! {
-    /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
-    /// slopes, fans and filled hollows below.
+    /// Raindrops run downhill, erode where they can carry more sediment and deposit where they cannot: gullies on the
+    /// slopes, fans and filled depressions below.
     ///
-    /// A droplet has a position, a direction d, a velocity v, water w and sediment s. One step, a cell long:
-    /// d ← normalise(d·inertia − normalise(∇z)·(1 − inertia)), Δ the rise of the ground over the step (bilinear at both
-    /// ends), capacity c = max(−Δ, min_slope·dx)·v·w·capacity_factor. Uphill it fills the pit it left, min(Δ, s); over
-    /// capacity it lays (s − c)·deposition; both on the four corners of the old position. Else it digs
-    /// min((c − s)·erosion, −Δ) round the old position with a brush of weights 1 − |offset|/(radius + 1). Then
-    /// v ← √(max(0, v² − Δ·gravity)) and w ← w·(1 − evaporation). It ends after `max_steps`, when its water is spent, at
-    /// the edge or where nothing moves it, and lays down all it carries; over an open edge that is carried out.
+    /// A droplet has a position, a direction d, a velocity v, water w and sediment s. One step is one cell long:
+    /// d ← normalise(d·inertia − normalise(∇z)·(1 − inertia)). With Δ the rise of the ground over the step (bilinear at
+    /// both ends), the capacity is c = max(−Δ, min_slope·dx)·v·w·capacity_factor. Uphill the droplet fills the pit that
+    /// it left, by min(Δ, s); over capacity it deposits (s − c)·deposition; both go to the four corners of the old
+    /// position. Otherwise it erodes min((c − s)·erosion, −Δ) around the old position, with a brush of weights
+    /// 1 − |offset|/(radius + 1). Then v ← √(max(0, v² − Δ·gravity)) and w ← w·(1 − evaporation). The droplet ends
+    /// after `max_steps`, when its water is used up, at the edge, or where nothing moves it, and deposits its whole
+    /// load; over an open edge the load is exported.
     ///
     /// Source: Beyer (2015), *Implementation of a method for hydraulic erosion*, bachelor's thesis, TU München, and the
-    /// droplet programs after it. We differ: heights are fixed-point and amounts under a unit ride along with the
-    /// droplet, so that solid mass closes to the unit; the brush is centred on the nearest cell and not on the cell to
-    /// the north-west; under the sea droplets only lay down, under way no more than the depth at their place.
+    /// droplet programs that followed it. Deviations: heights are fixed-point, and the droplet carries amounts below a
+    /// unit along, so that the solid mass balance closes to the unit; the brush is centred on the nearest cell and not
+    /// on the cell to the north-west; under the sea droplets only deposit, and while moving no more than the water
+    /// depth at their position.
     ///
-    /// World terms. A droplet lives on cells of `stride` metres: on a grid of such cells the formulas hold to the letter.
-    /// On a finer grid, droplets run on a coarser copy of the ground, K = stride/dx (rounded) cells to one, and the
-    /// change is laid back smoothly over the fine ground, every few rounds. So wide strides carve wide
-    /// valleys, and cost the same whatever the resolution. Where K·dx is not the stride (on coarser grids above all), with
-    /// q = K·dx/stride: shares per step become 1 − (1 − share)^q and inertia^q; what is moved is a volume, so capacity, in
-    /// metres of cell height, is multiplied by q⁻³ and the limit −Δ by q⁻². `radius` and `max_steps` count strides;
-    /// `min_slope` is a slope, `gravity` is per metre of fall. A map of heights 0 to 1 with cells of 1 is run with all
-    /// lengths × 1 000: heights and min_slope × 1 000, gravity ÷ 1 000 (the recipe `droplets` does it for the document's
-    /// own settings).
+    /// Units and resolution. A droplet runs on cells of `stride` metres: on a grid of such cells the formulas hold
+    /// exactly. On a finer grid, droplets run on a coarser copy of the ground, with K = stride/dx (rounded) cells to
+    /// one, and the change is interpolated smoothly back to the fine ground every few rounds. Wide strides therefore
+    /// carve wide valleys, and cost the same at any resolution. Where K·dx is not the stride (mostly on coarser grids),
+    /// with q = K·dx/stride, shares per step become 1 − (1 − share)^q and inertia^q; moved sediment is a volume, so
+    /// capacity, in metres of cell height, is multiplied by q⁻³ and the limit −Δ by q⁻². `radius` and `max_steps` are
+    /// counted in strides; `min_slope` is a slope, and `gravity` is per metre of fall. To run a map with heights from 0
+    /// to 1 on cells of 1, multiply all lengths by 1 000: heights and min_slope × 1 000, gravity ÷ 1 000 (the recipe
+    /// `droplets` does this for the settings of the document *Érosion d'une montagne*).
     ///
-    /// It needs nothing, heeds `hardness`, `protect`, `rain` and loose ground, and leaves the ground and, if asked,
-    /// `visits`, `wear` and `deposit`. It breaks where it is asked for too much: over plain noise, with many droplets,
-    /// parallel rills without a network and star-shaped cones appear, and basins fill with smooth floors. Strides from
-    /// wide to narrow, in stages of their own, give valleys that branch; without a `floor`, droplets that leave over an
-    /// open edge dig an abyss there.
+    /// Layers: it needs none, uses `hardness`, `protect`, `rain` and sediment, and writes the ground and, if requested,
+    /// `visits`, `wear` and `deposit`.
+    ///
+    /// Limits: too many droplets over plain noise leave parallel rills without a network and star-shaped cones, and
+    /// basins fill with smooth floors. Several stages with strides from wide to narrow give branching valleys. Without
+    /// a `floor`, droplets that leave over an open edge dig a deep pit there.
     pub struct Droplets {
-        /// Size of the cells that droplets run on: the scale of the valleys that are carved; 0 takes the grid's cell.
+        /// Size of the cells that droplets run on, which sets the scale of the carved valleys; 0 uses the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// Droplets per square kilometre; 0 means one per square stride.
+        /// Droplets per square kilometre: more erode deeper; 0 means one per square stride.
         density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", scales Age Rain Size^-2, source "ours";
-        /// Droplets in all, instead of a density; 0 leaves it to the density.
+        /// Total number of droplets, instead of a density; 0 uses the density.
         count: u32 = 0, within 0..=4_000_000_000, unit "1", scales Age Rain, source "ours";
-        /// Share of the old direction kept in a stride: 0 follows the steepest slope, near 1 runs straight on.
+        /// Share of the old direction that is kept in a stride: 0 follows the steepest slope, values near 1 run
+        /// straight on.
         inertia: f64 = 0.1, within 0.0..=0.999, unit "1", source "Beyer 2015; Érosion d'une montagne";
-        /// Velocity at the start; more digs deeper at once.
+        /// Velocity at the start; higher values erode deeper from the first step.
         velocity: f64 = 1.0, within 0.0..=100.0, unit "1", source "Érosion d'une montagne";
-        /// Water at the start; more carries more.
+        /// Water at the start; more water carries more sediment.
         water: f64 = 1.0, within 0.0..=100.0, unit "1", source "Érosion d'une montagne";
-        /// Gain of squared velocity per metre of fall: how much faster, and deeper, long falls dig.
+        /// Increase of the squared velocity per metre of fall: higher values make long falls faster and erode them
+        /// deeper.
         gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "Érosion d'une montagne, where it is 0.098 a map height";
-        /// Least slope counted in the capacity: keeps droplets digging on near-flat ground.
+        /// Smallest slope used for the capacity: keeps droplets eroding on nearly flat ground.
         min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", scales Size^-1, source "Érosion d'une montagne";
-        /// Sediment that a droplet of velocity 1 and water 1 carries, in falls of one stride: more digs deeper before anything is laid.
+        /// Sediment that a droplet of velocity 1 and water 1 can carry, in falls of one stride: higher values erode
+        /// deeper before anything is deposited.
         capacity_factor: f64 = 3.0, within 0.0..=1000.0, unit "1", source "Érosion d'une montagne";
-        /// Share of the missing sediment that is dug in a stride.
+        /// Share of the missing sediment that is eroded in a stride.
         erosion: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Érosion d'une montagne";
-        /// Share of the excess sediment that is laid down in a stride.
+        /// Share of the excess sediment that is deposited in a stride.
         deposition: f64 = 0.03, within 0.0..=1.0, unit "1", source "Érosion d'une montagne";
-        /// Share of the water lost in a stride: how soon a droplet tires.
+        /// Share of the water lost in a stride: higher values make shorter paths.
         evaporation: f64 = 0.1, within 0.0..=1.0, unit "1", source "Érosion d'une montagne";
-        /// Radius of the brush that digs, in strides: wide brushes make broad valleys, 0 one-cell trenches.
+        /// Radius of the eroding brush, in strides: wide brushes make broad valleys, 0 makes trenches one cell wide.
         radius: f64 = 2.0, within 0.0..=30.0, unit "stride", source "Érosion d'une montagne, as started";
         /// Longest path of a droplet, in strides.
         max_steps: u32 = 600, within 1..=100_000, unit "stride", source "Érosion d'une montagne";
-        /// A droplet with less water than this ends.
+        /// A droplet ends when its water falls below this.
         min_water: f64 = 0.001, within 0.0..=1.0, unit "1", source "ours";
-        /// No cell is dug below this elevation.
+        /// Elevation below which no cell is eroded.
         floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief,
             source "Érosion d'une montagne, where it is 0";
-        /// Test of storage: heights kept in so many bits over 1 000 m, as an image would; 32 keeps full precision.
+        /// Storage test: heights are kept in this many bits over 1 000 m, as in an image; 32 keeps full precision.
         store_bits: u32 = 32, within 8..=32, unit "bit", source "Érosion d'une montagne";
-        /// Also write how often droplets stepped on each cell.
+        /// True if the number of droplet steps on each cell is written too.
         visits: bool = false, within .., unit "1", source "ours";
-        /// Also write how much was dug from each cell in all.
+        /// True if the total erosion of each cell is written too.
         wear: bool = false, within .., unit "1", source "ours";
-        /// Also write how much was laid on each cell in all.
+        /// True if the total deposition on each cell is written too.
         deposit: bool = false, within .., unit "1", source "ours";
     }
 }
 
-/// Droplet steps counted on each cell.
+/// Layer of the number of droplet steps on each cell.
 pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.").hue(Hue::Passing);
-/// Ground dug in all, as a thickness in units of [`Height`].
+/// Layer of the total erosion, as a thickness in units of [`Height`].
 pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Ground dug from the cell in all.");
-/// Sediment laid in all, as a thickness in units of [`Height`].
+/// Layer of the total deposition, as a thickness in units of [`Height`].
 pub const DEPOSIT: LayerSpec = LayerSpec::heights("deposit", "m", "Sediment laid on the cell in all.");
 
+/// Name of the table of droplets between steps.
 const TABLE: &str = "droplets";
 
-/// Widest stride in cells: the presets' widest on grids of over 30 000 cells a side.
+/// Maximum stride in cells: the widest stride of the presets on grids of more than 30 000 cells a side.
 const MAX_STRIDE_CELLS: f64 = 500.0;
 
-/// How far a droplet strays that dithers, in cells.
+/// Distance in cells beyond its tile up to which a droplet is followed.
 const MARGIN: usize = 8;
 
-/// Grid cells per droplet of a batch: 64 droplets a tile, enough to pay for bringing the tile into cache.
+/// Grid cells per droplet of a batch: 64 droplets per tile, enough to be worth loading the tile into the cache.
 const CELLS_PER_DROPLET: usize = 64;
 
-/// Most that a droplet carries, in units: two of them never overflow.
+/// Maximum load of a droplet, in units: the sum of two loads does not overflow.
 const MAX_CARRIED: i32 = 1 << 30;
 
-/// Most that is left over of a cut, in units: the grain of the largest.
+/// Maximum remainder of a cut, in units: the rounding grain of the largest cut.
 const GRAIN: f32 = 65_536.0;
 
 impl Droplets {
+    /// Returns the stride in metres: the parameter, or the cell width if that is 0.
     fn stride(&self, grid: &Grid) -> f64 {
         if self.stride > 0.0 { self.stride } else { grid.cell }
     }
 
+    /// Returns the radius of the brush in cells.
     fn radius_cells(&self, grid: &Grid) -> f64 {
         self.radius * self.stride(grid) / grid.cell
     }
 
-    /// Cells of the grid to one of the cells that droplets run on.
+    /// Returns the number of grid cells per side of a cell of the coarser grid that droplets run on.
     fn factor(&self, grid: &Grid) -> usize {
         (self.stride(grid) / grid.cell).round().clamp(1.0, MAX_STRIDE_CELLS) as usize
     }
 
-    /// Rounds between two looks at the fine ground, which cost as much as its cells: more where blocks are larger.
+    /// Returns the number of rounds on the coarse grid between two transfers to the fine ground. A transfer costs as
+    /// much as the fine cells, so larger blocks have more rounds.
     fn rounds(&self, grid: &Grid) -> u32 {
         (self.factor(grid).pow(2) as u32).min(16)
     }
 
-    /// From a droplet to the farthest cell that its step reads or writes.
+    /// Returns the distance in cells to the farthest cell that a droplet's step reads or writes.
     fn step_reach(&self, grid: &Grid) -> usize {
         self.radius_cells(grid) as usize + 2
     }
 
+    /// Returns the maximum number of steps of a droplet on a grid.
     fn steps_each(&self, grid: &Grid) -> u32 {
         (f64::from(self.max_steps) * self.stride(grid) / grid.cell).round().clamp(1.0, 1e6) as u32
     }
 
+    /// Returns the total number of droplets.
     fn droplets(&self, grid: &Grid) -> u64 {
         if self.count > 0 {
             return u64::from(self.count);
@@ -160,28 +172,30 @@ impl Droplets {
         (density * grid.extent().height * grid.extent().width / 1e6).round().min(1e12) as u64
     }
 
-    /// Droplets started by one step.
+    /// Returns the number of droplets started by one step.
     fn batch(&self, grid: &Grid) -> u64 {
         let by_cells = (grid.world[0] * grid.world[1] / CELLS_PER_DROPLET).max(1) as u64;
         by_cells.max(self.droplets(grid).div_ceil(1 << 30))
     }
 
-    /// Steps on a grid of the droplets' own cells: rounds that start droplets, then rounds that let the last run out.
+    /// Returns the steps on a grid of the droplets' own cells: rounds that start droplets, then rounds in which the
+    /// last ones finish.
     fn own_steps(&self, grid: &Grid) -> u32 {
         self.raining_steps(grid) + 8 + self.steps_each(grid) / 8
     }
 
+    /// Returns the number of steps that start droplets.
     fn raining_steps(&self, grid: &Grid) -> u32 {
         self.droplets(grid).div_ceil(self.batch(grid)) as u32
     }
 
-    /// The stepper of droplets that start within `within`, or anywhere.
+    /// Creates the stepper of droplets that start in the circle `within`, or anywhere if it is `None`.
     fn stepper(&self, grid: &Grid, within: Option<Circle>) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
         let factor = self.factor(grid);
         let coarse = coarse::grid(grid, factor);
         let steps = self.own_steps(&coarse);
-        // On its own cells the model has the same stride, and no coarser cells to look for.
+        // On the coarse cells the stride is the same, so the factor is 1 there.
         let rain = Rain { rules: Rules::new(self, &coarse), model: self.clone(), last: steps - 1, within };
         if factor == 1 {
             return Ok(Box::new(rain));
@@ -189,8 +203,8 @@ impl Droplets {
         Ok(Box::new(Coarsened { factor, rounds: self.rounds(grid), steps, inner: Box::new(rain) }))
     }
 
-    /// Droplet `number` at a place, in rows and columns from the world's first cell's centre; `None` beyond the
-    /// terrain, at sea, and among cells without data.
+    /// Creates droplet `number` at a place, given in rows and columns from the centre of the world's first cell.
+    /// Returns `None` outside the terrain, at sea, and next to cells without data.
     fn set_out(&self, terrain: &Terrain, number: u64, place: Cell<f64>) -> Option<Droplet> {
         let grid = &terrain.grid;
         let cell = Cell::new(place.row as i64 + grid.first[0], place.col as i64 + grid.first[1]);
@@ -215,7 +229,7 @@ impl Model for Droplets {
     fn about(&self) -> About {
         About {
             name: "droplets",
-            summary: "Raindrops run downhill, dig and lay down: gullies, fans, filled hollows.",
+            summary: "Raindrops run downhill, erode and deposit: gullies, fans, filled depressions.",
             source: "Beyer (2015), Implementation of a method for hydraulic erosion",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT, RAIN],
@@ -266,12 +280,12 @@ impl Model for Droplets {
     }
 }
 
-/// The droplets at work.
+/// The stepper on the droplets' own cells.
 struct Rain {
     model: Droplets,
     rules: Rules,
     last: u32,
-    /// Where droplets start; anywhere without one.
+    /// Circle in which droplets start; anywhere if `None`.
     within: Option<Circle>,
 }
 
@@ -297,7 +311,7 @@ impl Stepper for Rain {
             }
             let (mut alive, mut done) = particles::round(&self.rules, &grid, &mut planes, droplets)?;
             if tick.step == self.last {
-                // Who has not come to rest in all the rounds lays down where it is.
+                // Droplets that have not come to rest in all rounds deposit their load where they are.
                 alive.iter_mut().for_each(|droplet| droplet.age = self.rules.max_steps);
                 let (left, settled) = particles::round(&self.rules, &grid, &mut planes, alive)?;
                 alive = left;
@@ -316,7 +330,7 @@ impl Stepper for Rain {
 }
 
 impl Rain {
-    /// The droplets that this step starts and that fall into this window, on land.
+    /// Returns the droplets that this step starts in this window, on land.
     fn started(&self, terrain: &Terrain, tick: Tick) -> Vec<Droplet> {
         let grid = &terrain.grid;
         let batch = self.model.batch(grid);
@@ -338,7 +352,8 @@ impl Rain {
             let dry = rain.is_some_and(|rain| key.and(1).unit() >= f64::from(rain[cell]));
             (!dry).then_some(droplet)
         };
-        // In two goes, the second in place: collected at once, they would stand in memory twice.
+        // In two passes, of which the second works in place: collecting directly would hold the droplets in memory
+        // twice.
         let first = numbers.start;
         let count = (numbers.end - first) as usize;
         let droplets: Vec<Option<Droplet>> = (0..count).into_par_iter().map(|n| start(first + n as u64)).collect();
@@ -348,7 +363,8 @@ impl Rain {
     }
 }
 
-/// A droplet between rounds. Its position is a world cell, and the part of a row and of a column beyond its centre.
+/// A droplet between rounds. Its position is a world cell, and the fractions of a row and a column from that cell's
+/// centre.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Droplet {
     number: u64,
@@ -393,9 +409,10 @@ impl Row for Droplet {
 }
 
 impl Droplet {
-    /// The same, if there can be one in the window of a grid.
+    /// Returns the droplet if its values are valid in the window of `grid`, and `None` otherwise. Tables may come from
+    /// files.
     fn possible(self, grid: &Grid) -> Option<Self> {
-        // The four corners lie in the world; in its window, the north-western one does.
+        // All four corners are in the world, and the north-western one is in the window.
         let possible = grid.local(self.cell).is_some()
             && (0..2).all(|a| self.cell[a] + 1 < grid.world[a] as i64)
             && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part))
@@ -408,7 +425,7 @@ impl Droplet {
     }
 }
 
-/// The parameters as a step on this grid uses them; lengths in cells, heights in units.
+/// The parameters, converted for a grid; lengths in cells, heights in units.
 pub(super) struct Rules {
     brush: Brush,
     step_reach: usize,
@@ -423,11 +440,11 @@ pub(super) struct Rules {
     min_water: f32,
     max_steps: u32,
     floor: i32,
-    /// Sea level, heeded if there is a sea.
+    /// Sea level, used only if there is a sea.
     sea: i32,
     has_sea: bool,
     edges: Edges,
-    /// Units between two heights that storage can tell apart; 1 is full precision.
+    /// Smallest difference of two heights that storage can represent, in units; 1 is full precision.
     quantum: i32,
 }
 

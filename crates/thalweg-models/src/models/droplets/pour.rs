@@ -1,21 +1,21 @@
-//! Droplets at a place, all at once: what a hand pours out.
+//! Runs all droplets at a place at once, for the tool that pours water.
 
 use crate::model::{MassBalance, Model, Tick};
 use crate::models::droplets::Droplets;
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Grid, Point, Result, Terrain};
 
-/// A circle in the world that droplets start in.
+/// A circle in the world in which droplets start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Circle {
-    /// Its middle.
+    /// Its centre.
     pub middle: Point,
     /// Its radius in metres.
     pub radius: f64,
 }
 
 impl Circle {
-    /// A place in it, evenly drawn, as droplets know places; `None` outside of the world.
+    /// Draws a uniformly distributed place in the circle, as a position of droplets. Returns `None` outside the world.
     pub(super) fn draw(&self, key: Key, grid: &Grid) -> Option<Cell<f64>> {
         let [share, turn] = key.pair();
         let (sine, cosine) = libm::sincos(std::f64::consts::TAU * turn);
@@ -24,11 +24,11 @@ impl Circle {
     }
 }
 
-/// A position as droplets know it: rows and columns from the centre of the world's first cell, between the
-/// centres of the outermost cells. `None` outside of the world, and where it is but one cell wide.
+/// Converts a point to a position of droplets: rows and columns from the centre of the world's first cell, clamped
+/// between the centres of the outermost cells. Returns `None` outside the world, and in a world one cell wide.
 pub(super) fn standing(grid: &Grid, point: Point) -> Option<Cell<f64>> {
     let corner = grid.corner();
-    // Just before the next cell, so that the part of a cell in f32 stays under one.
+    // Kept just below the next cell, so that the fraction stays below one when converted to `f32`.
     let along = |a: usize| {
         let at = ((point.along(a) - corner.along(a)) / grid.cell - 0.5).clamp(0.0, grid.world[a] as f64 - 1.0 - BEFORE);
         at.min(at.floor() + 1.0 - BEFORE)
@@ -37,18 +37,20 @@ pub(super) fn standing(grid: &Grid, point: Point) -> Option<Cell<f64>> {
     inside.then(|| Cell::from_axes(along))
 }
 
-/// So small that nobody sees it, and so large that neither `f32` before 1 nor `f64` at any cell rounds it away.
+/// A distance in cells that is negligible, but large enough that neither an `f32` just below 1 nor an `f64` at any
+/// cell rounds it away.
 const BEFORE: f64 = 1.0 / 1_048_576.0;
 
-/// Lets all of a model's droplets run to their end at once, as many as in a stage of its own: anywhere, as the layer `rain` has
-/// them, or `within` a circle, rain or not. None starts at sea, outside the world, or among cells without data. Droplets that are
-/// under way meanwhile wait.
+/// Runs all droplets of a model to their end, as many as in a stage of its own: anywhere, distributed by the layer
+/// `rain`, or `within` a circle regardless of rain. None starts at sea, outside the world, or next to cells without
+/// data. Droplets that are already under way in the terrain are not moved.
 ///
 /// # Errors
-/// As [`Model::check`], which refuses strides of more than 500 cells; nothing has happened then.
+/// As [`Model::check`], which rejects strides of more than 500 cells. The terrain is then unchanged.
 pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Circle>) -> Result<MassBalance> {
     let mut stepper = model.stepper(&terrain.grid, within)?;
-    // No table is a poured droplet's business: not the droplets under way, and none that a coarser copy would move.
+    // The tables are removed for the duration: poured droplets must not move droplets under way, and a coarser copy of
+    // the terrain must not move entries of any table.
     let others = std::mem::take(&mut terrain.tables);
     let steps = model.steps(&terrain.grid);
     let poured = (0..steps).try_fold(MassBalance::default(), |mut sum, step| {

@@ -1,4 +1,4 @@
-//! [`trace`]: one droplet, watched.
+//! [`trace`]: the path of a single droplet.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,29 +17,30 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT};
 use thalweg_core::{CellRect, Error, Point, Result, Terrain};
 
-/// A droplet where it takes a step, or ends.
+/// The state of a droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TracePoint {
     /// Its position in the world.
     pub place: Point,
-    /// Elevation of the ground there, in metres: on cells of the model's stride, where that is wider than the grid's.
+    /// Elevation of the ground there, in metres. If the model's stride is wider than the grid's cells, this is the
+    /// ground on cells of that stride.
     pub elevation: f64,
-    /// Its velocity, without unit, as the model's parameter `velocity`.
+    /// Its velocity, dimensionless like the model's parameter `velocity`.
     pub speed: f64,
-    /// Its water, without unit, as the parameter `water`.
+    /// Its water, dimensionless like the parameter `water`.
     pub water: f64,
-    /// Sediment that it brings, in m³.
+    /// Its sediment load on arrival, in m³.
     pub carried: f64,
-    /// Sediment that it could carry over the coming step, in m³.
+    /// Its transport capacity for the coming step, in m³.
     pub capacity: f64,
-    /// What it digs here, or, negative, lays down, in m³.
+    /// Erosion here in m³; negative for deposition.
     pub moved: f64,
 }
 
-/// The path of one droplet from `start` over the ground as it stands, at most `most` points
-/// long. It runs by the model's own steps and as it would as the only one: on a copy that it digs, while the terrain stays
-/// as it is. Empty where no droplet starts: at sea, among cells without data, and in a world one cell wide.
+/// Computes the path of one droplet from `start` over the current ground, with at most `most` points. It takes the
+/// model's own steps, as if it were the only droplet, on a copy that it erodes; the terrain itself is not changed. The
+/// path is empty where no droplet can start: at sea, next to cells without data, and in a world one cell wide.
 ///
 /// # Errors
 /// A stride of more than 500 cells ([`Model::check`]); a start outside the world.
@@ -55,7 +56,7 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: impl Into<Point>, most:
     around.tables.clear();
     let factor = model.factor(&around.grid);
     let mut ground = if factor == 1 { around } else { coarse::reduced(&around, factor) };
-    // What was done before is no record of this droplet's.
+    // The layers of earlier work are not part of this droplet's record.
     let model = Droplets { visits: false, wear: false, deposit: false, ..model.clone() };
     let place = standing(&ground.grid, start);
     let Some(droplet) = place.and_then(|place| model.set_out(&ground, 0, place)) else { return Ok(Vec::new()) };
@@ -70,9 +71,10 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: impl Into<Point>, most:
     Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Paths of droplets that start all over the world, one after the other without end, as [`trace`] has them, each at most `most` points
-/// long; none where the model does not suit the world. The same places for every terrain of that extent: paths then change as the land
-/// does. A caller takes as many as it has time for.
+/// Returns an endless iterator over the paths of droplets that start all over the world, as [`trace`] computes them,
+/// each with at most `most` points. It is empty if the model does not suit the world. The starting places are the same
+/// for every terrain of that extent, so that paths change only as the land does. The caller takes as many as it has
+/// time for.
 pub fn traces<'a>(
     model: &'a Droplets,
     terrain: &'a Terrain,
@@ -85,12 +87,12 @@ pub fn traces<'a>(
     })
 }
 
-/// The terrain as far as a droplet from `start` can come, and what lies round that.
+/// Returns the part of the terrain that a droplet from `start` can reach, with a margin.
 fn around(model: &Droplets, terrain: &Terrain, start: Point) -> Terrain {
     let grid = &terrain.grid;
     let factor = model.factor(grid);
     let own = coarse::grid(grid, factor);
-    // Two blocks more, for blocks are anchored to the world and look at those round them.
+    // Two more blocks, since blocks are aligned to the world and read the blocks around them.
     let reach = (model.steps_each(&own) as usize + model.step_reach(&own) + 4).saturating_mul(factor) as i64;
     let span = |axis: usize, metres: f64| {
         let at = (metres / grid.cell).floor() as i64 - grid.origin[axis];
@@ -104,7 +106,7 @@ fn around(model: &Droplets, terrain: &Terrain, start: Point) -> Terrain {
     terrain.window(CellRect::new([rows.start, cols.start], [rows.len(), cols.len()]))
 }
 
-/// The kernel of droplets with someone who looks on.
+/// The kernel of droplets, with a record of the states that it passes.
 struct Watch<'a> {
     rules: &'a Rules,
     cell: f64,
@@ -171,7 +173,7 @@ mod tests {
     use thalweg_core::terrain::{Cells, LOOSE};
     use thalweg_core::{Field, Grid, Height};
 
-    /// Hills with roughness, 150 × 170 cells of 10 m, with all that a droplet heeds.
+    /// Returns rough hills, 150 × 170 cells of 10 m, with all layers that affect a droplet.
     fn hills() -> Terrain {
         let key = Key::new(3, "trace");
         let height = |i: usize, j: usize| {
@@ -207,7 +209,7 @@ mod tests {
             let circle = Circle { middle: start.into(), radius: 0.0 };
             let budget = pour(&model, &mut poured, key, Some(circle)).unwrap();
             longest = longest.max(path.len());
-            // The end of a droplet that is spent is a point and no step.
+            // The end of a droplet that is spent is a point but no step.
             assert!((budget.particle_steps..=budget.particle_steps + 1).contains(&(path.len() as u64)), "{number}");
             let volume = |units: i128| units as f64 / UNITS * terrain.grid.cell_area();
             let sum = |sign: f64| path.iter().map(|point| (sign * point.moved).max(0.0)).sum::<f64>();
@@ -218,7 +220,7 @@ mod tests {
                 let Cells::Count(visits) = poured.take(&VISITS) else { panic!("counts") };
                 let mut counted = Field::new(terrain.grid.size, 0);
                 for Point { x, y } in path.iter().take(budget.particle_steps as usize).map(|point| point.place) {
-                    // Under the float's last bit a place may show in the next cell.
+                    // A place within a rounding error of a border may appear in the next cell.
                     counted[((y / 10.0 - 0.5 + 1e-9) as usize, (x / 10.0 - 0.5 + 1e-9) as usize)] += 1;
                 }
                 assert!(visits == counted, "{number}");
@@ -235,7 +237,8 @@ mod tests {
         let terrain = Terrain::from_ground(Grid::new([60, 9], 10.0).unwrap(), ground).unwrap();
         let model = Droplets { erosion: 0.0, gravity: 0.01, velocity: 2.0, ..Droplets::default() };
         let path = trace(&model, &terrain, [45.0, 15.0], 1000).unwrap();
-        // From the centre of row 1 to that of row 59 the corners of 58 squares are there; the last step leads out.
+        // From the centre of row 1 to that of row 59 there are the corners of 58 squares; the last step leads out of
+        // the world.
         assert_eq!(path.len(), 58);
         for (k, point) in path.iter().enumerate() {
             let k = k as f64;

@@ -1,4 +1,4 @@
-//! [`Backs`]: small dunes on the backs of large ones, on local levels.
+//! [`Backs`]: small dunes on the backs of large ones, added on refinement levels.
 
 use std::f64::consts::TAU;
 
@@ -8,47 +8,54 @@ use thalweg_core::{Cell, Height, Point};
 use thalweg_noise::gradient::noise;
 use thalweg_refine::{Join, JoinPatch};
 
-/// From crest to crest, in hops: a slab's hop is the least size of dunes.
+/// Spacing from crest to crest, in hops: the hop of a slab is the smallest size of dunes.
 const SPACING: f64 = 1.5;
 
-/// Spacings, in cells, that a level lays: on wider cells nothing of them shows, on narrower ones they are there already.
+/// Range of the spacing, in cells, of the one level on which the dunes are added: wider cells cannot show them, and on
+/// narrower cells they are already there.
 const CELLS: [f64; 2] = [8.0, 16.0];
 
-/// Height over spacing D, both in metres: 0.0677·D^0.8098 (Lancaster 1988, "Controls of eolian dune size and spacing", Geology 16).
+/// Factor of the height as a function of the spacing D, both in metres: 0.0677·D^0.8098 (Lancaster 1988, "Controls of
+/// eolian dune size and spacing", Geology 16).
 const HEIGHT: f64 = 0.0677;
+/// Exponent of that function.
 const GROWTH: f64 = 0.8098;
 
-/// How far crests are from even rows, in spacings, over noise of deviation 1/3; and the sides of the lattices, in spacings, of that noise and
-/// of the one by which crests end.
+/// Displacement of crests from straight rows, in spacings, per unit of a noise with standard deviation 1/3.
 const WANDER: f32 = 0.6;
+/// Lattice side of that noise, in spacings.
 const BENDS: f64 = 3.0;
+/// Lattice side, in spacings, of the noise that determines where crests end.
 const ENDS: f64 = 2.0;
 
-/// How steep they are, as a share of the back's own slope along the wind.
+/// Steepness of the dunes, as a share of the back's own slope along the wind.
 const STEEP: f64 = 0.6;
 
-/// Slopes that fall off downwind between which they end: lee faces have none.
+/// Range of downwind slopes over which the dunes fade out: lee faces have none.
 const LEE: [f64; 2] = [0.1, 0.3];
 
-/// Dunes of one spacing across the wind, on sand that is thick enough: too small to stand on the cells of a global level.
+/// Dunes of one spacing, transverse to the wind, on sand that is thick enough. They are too small for the cells of a
+/// global level.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Backs {
-    /// Metres from crest to crest.
+    /// Spacing from crest to crest in metres.
     spacing: f64,
-    /// Towards where the wind blows: southward and eastward.
+    /// Direction towards which the wind blows: southward and eastward parts.
     wind: [f64; 2],
     seed: u32,
 }
 
 impl Backs {
-    /// Over a global level of cells so many metres wide; `None` where those show them.
+    /// Creates the dunes for a global level with cells of `cell` metres. Returns `None` if such cells show the dunes
+    /// themselves.
     pub fn new(model: &Dunes, cell: f64, seed: u32) -> Option<Self> {
         let from = model.wind.to_radians();
         let backs = Self { spacing: SPACING * model.hop, wind: [libm::cos(from), -libm::sin(from)], seed };
         (backs.spacing / cell < CELLS[0]).then_some(backs)
     }
 
-    /// Noise of deviation 1/3 on a lattice of so many spacings, at a place southward and eastward in metres.
+    /// Returns noise with standard deviation 1/3 on a lattice whose side is `side` spacings, at a place given
+    /// southward and eastward in metres.
     fn noise(&self, place: [f64; 2], side: f64, seed: u32) -> f32 {
         let at = place.map(|metres| metres / (side * self.spacing));
         let [y, x] = at.map(|at| at - at.floor());
@@ -77,6 +84,7 @@ impl Join for Backs {
         if sand < 0.05 {
             return here;
         }
+        // The slope along the wind, from two cells upwind to two cells downwind.
         let step = self.wind.map(|way| libm::round(2.0 * way) as i64);
         let beside = |side: i64| patch.height(Cell::from_axes(|axis| cell[axis] + side * step[axis]));
         let [before, after] = [-1, 1].map(beside);
@@ -87,9 +95,10 @@ impl Join for Backs {
         let ends = (0.6 + 1.2 * f64::from(self.noise([y, x], ENDS, 0x656e_6473))).clamp(0.0, 1.0);
         let bend = f64::from(WANDER * self.noise([y, x], BENDS, 0x6265_6e64));
         let phase = TAU * ((y * self.wind[0] + x * self.wind[1]) / self.spacing + bend);
-        // A gentle back and a steeper lee.
+        // The windward side is gentle and the lee side steeper.
         let form = 0.5 * libm::sin(phase) - 0.15 * libm::sin(2.0 * phase);
-        // What is steeper than the back would be cut down to steps by the order of the tree.
+        // Dunes steeper than the back would reverse its slope, and the drainage tree of the refinement would cut them
+        // into steps.
         let most = STEEP * falls.abs() * self.spacing / TAU;
         let by = high.min(2.0 * most) * form * ends * (1.0 - lee) * sand.min(1.0);
         Height::saturating(here.metres() + by)

@@ -1,49 +1,50 @@
-//! Sand on the ground, and how it slides.
+//! The bed of sand on the ground, and how it slides.
 
 use thalweg_core::{Cell, CellRect};
 use thalweg_flow::D8;
 
-/// The greatest drops at which sand stands, straight and diagonal, in units.
+/// Greatest stable height differences of sand, orthogonal and diagonal, in units.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Repose([i32; 2]);
 
 impl Repose {
-    /// For a drop of so many units from a cell to the next.
+    /// Computes them from the stable difference between orthogonal neighbours, in units.
     pub(super) fn new(drop: f64) -> Self {
         Self(D8::DISTANCES.map(|length| (drop * length).round().min(f64::from(i32::MAX)) as i32))
     }
 }
 
-/// Ground with the loose sand on it, a patch of a terrain or all of it.
+/// The ground with the sand on it, of a patch or of a whole terrain.
 pub(super) struct Bed<'a> {
-    /// Elevation in units, of which the difference of two fits: see [`Height`](thalweg_core::terrain::height::Height).
+    /// Elevation in units. Differences of two elevations do not overflow: see
+    /// [`Height`](thalweg_core::terrain::height::Height).
     pub(super) ground: &'a mut [i32],
-    /// Thickness of the loose part.
+    /// Thickness of the sand, in units.
     pub(super) loose: &'a mut [i32],
     /// Cells without data.
     pub(super) outside: Option<&'a [bool]>,
-    /// Cells from one row to the next.
+    /// Distance in the arrays from one row to the next.
     pub(super) stride: usize,
-    /// The cells that exist.
+    /// The rectangle of cells that exist.
     pub(super) valid: CellRect<i32>,
     pub(super) repose: Repose,
-    /// Units that have slid, counted at every cell.
+    /// Total amount that has slid, in units, counted at every cell that it leaves.
     pub(super) slid: i64,
 }
 
-/// The farthest that one disturbance makes sand slide, in cells; the next one takes it on from there.
+/// Maximum distance, in cells, that one disturbance moves sand; the next disturbance continues from there.
 pub(super) const SLIDES: usize = 14;
 
-/// The most rounds of coming to rest.
+/// Maximum number of passes in [`Bed::rest`].
 const ROUNDS: usize = 500;
 
-/// The neighbours, straight ones first and clockwise from the north, and not in the order of their codes: of equally
+/// The neighbours, orthogonal ones first and clockwise from the north, unlike the order of [`D8`]'s codes. Of equally
 /// steep neighbours the first in this order is taken.
 const ORDER: [D8; 8] =
     [D8::North, D8::East, D8::South, D8::West, D8::NorthEast, D8::SouthEast, D8::SouthWest, D8::NorthWest];
 
 impl Bed<'_> {
-    /// Index of a cell.
+    /// Returns the index of a cell.
     #[inline(always)]
     pub(super) fn at(&self, cell: Cell<i32>) -> usize {
         cell.row as usize * self.stride + cell.col as usize
@@ -52,7 +53,7 @@ impl Bed<'_> {
     /// Returns true if the cell exists.
     #[inline(always)]
     pub(super) fn is_within(&self, cell: Cell<i32>) -> bool {
-        // One comparison per axis: a number below the first becomes a great one.
+        // One comparison per axis: the cast to `u32` turns a number below the first into a large one.
         let CellRect { start, end } = self.valid;
         let is_in = |x: i32, first: i32, end: i32| ((x - first) as u32) < (end - first) as u32;
         is_in(cell.row, start.row, end.row) && is_in(cell.col, start.col, end.col)
@@ -64,7 +65,8 @@ impl Bed<'_> {
         self.is_within(cell) && self.outside.is_none_or(|out| !out[self.at(cell)])
     }
 
-    /// Lets what stands too steep over its neighbours slide from the cell, and on from where it comes to; whether any did.
+    /// Lets sand that is too steep slide from the cell to its steepest lower neighbour, and on from there. Returns
+    /// true if any moved.
     #[inline(always)]
     pub(super) fn slide_down(&mut self, cell: Cell<i32>) -> bool {
         let mut here = cell;
@@ -82,7 +84,7 @@ impl Bed<'_> {
         here != cell
     }
 
-    /// Lets sand slide into a cell that has sunk, and so on upwards.
+    /// Lets sand slide into a cell that has been lowered, then into the cell that it came from, and so on upwards.
     #[inline(always)]
     pub(super) fn slide_in(&mut self, cell: Cell<i32>) {
         let mut here = cell;
@@ -98,7 +100,8 @@ impl Bed<'_> {
         }
     }
 
-    /// Lets all cells creep towards their eastern and southern neighbours, but where the sand is near its angle of repose.
+    /// Applies creep between all cells and their eastern and southern neighbours, except where the sand is near its
+    /// angle of repose.
     pub(super) fn even_out(&mut self, share: f32) {
         let CellRect { start, end } = self.valid;
         for i in start.row..end.row {
@@ -116,7 +119,7 @@ impl Bed<'_> {
         }
     }
 
-    /// Lets all cells slide until nothing does.
+    /// Lets all cells slide until all sand is stable, or [`ROUNDS`] passes have been made.
     pub(super) fn rest(&mut self) {
         let CellRect { start, end } = self.valid;
         for _ in 0..ROUNDS {
@@ -133,13 +136,14 @@ impl Bed<'_> {
         }
     }
 
-    /// Whether ground falls by less than half of what stands from one to the other of two neighbours along a row or column.
+    /// Returns true if the height difference of two orthogonal neighbours is less than half of the stable one.
     #[inline(always)]
     pub(super) fn is_gentle(&self, a: usize, b: usize) -> bool {
         (self.ground[a] - self.ground[b]).abs() < self.repose.0[0] / 2
     }
 
-    /// Moves `share` of the difference between two neighbours from the higher to the lower, or what loose ground there is.
+    /// Moves `share` of the height difference of two neighbours from the higher to the lower one, limited by the sand
+    /// there.
     #[inline(always)]
     pub(super) fn creep(&mut self, a: usize, b: usize, share: f32) {
         let rise = self.ground[a] - self.ground[b];
@@ -151,8 +155,9 @@ impl Bed<'_> {
         }
     }
 
-    /// The neighbour to which `drop(its ground, its loose part)` is the most over what stands, and by how much; it is no more
-    /// than with any loose part over zero.
+    /// Returns the largest excess of `drop(ground, sand)` over the stable difference among the neighbours, and that
+    /// neighbour; `None` if nothing is too steep. For the fast path, `drop` must not exceed its value for a sand
+    /// thickness above zero.
     #[inline(always)]
     fn steepest(&self, here: Cell<i32>, drop: impl Fn(i32, i32) -> i32) -> Option<(i32, Cell<i32>)> {
         if self.is_within(here.map(|n| n - 1))
@@ -178,8 +183,9 @@ impl Bed<'_> {
         (most.0 > 0).then_some(most)
     }
 
-    /// Whether `drop(its ground)` is more than what stands to any of the eight neighbours of an inner cell, there or not: it seldom
-    /// is, and without branches that takes a fraction of the time of looking for the steepest.
+    /// Returns true if `drop(ground)` exceeds the stable difference for any of the eight neighbours of an inner cell,
+    /// with or without data. That is rare, and this branch-free test takes a fraction of the time of finding the
+    /// steepest neighbour.
     #[inline(always)]
     fn is_steep(&self, at: usize, drop: impl Fn(i32) -> i32) -> bool {
         let row = |k: usize| &self.ground[k - 1..k + 2];
@@ -189,6 +195,7 @@ impl Bed<'_> {
         straight > self.repose.0[0] || slant > self.repose.0[1]
     }
 
+    /// Moves sand from one cell to another.
     #[inline(always)]
     fn shift(&mut self, from: usize, to: usize, amount: i32) {
         self.ground[from] -= amount;
@@ -208,7 +215,7 @@ mod tests {
     fn the_first_of_the_steepest_neighbours_is_found() {
         let repose = Repose([20, 28]);
         for round in 0..3000 {
-            // Few levels, so that many are equal; about half of the middles stand too steep, or too low.
+            // Few distinct heights, so that many are equal; about half of the central cells are too steep, or too low.
             let number = |k: usize, to: f64| (to * Key::new(round, "bed").and(k as u64).unit()) as i32;
             let mut ground: Vec<i32> = (0..9).map(|k| 4 * number(k, 9.0)).collect();
             let mut loose: Vec<i32> = (0..9).map(|k| number(9 + k, 2.0)).collect();

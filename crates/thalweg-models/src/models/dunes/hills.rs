@@ -1,23 +1,24 @@
-//! What hills and dunes do to the wind over and round them.
+//! The wind over and around hills and dunes.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use thalweg_core::Field;
 
-/// The fewest cells on a side that still show a hill.
+/// Minimum number of cells on a side at which a hill is still resolved.
 const FEWEST: usize = 4;
 
-/// Makes the octaves' sum come out as |k|·h to a tenth, for waves of eight of the first cells and longer.
+/// Gain at which the sum of octaves equals |k|·h to within a tenth, for waves of at least eight of the finest cells.
 const GAIN: f32 = 0.95;
 
-/// The wind over low hills, as parts of the wind over a plain: how much quicker it is, and how far it turns to its left.
+/// Computes the wind over low hills, relative to the wind over a plain: how much faster it is, and how far it turns to
+/// its left.
 ///
-/// Potential flow over ground h: in waves of number k, k·w²/|k|·h along the wind w and k·w·k·n/|k|·h across it (Jackson &
-/// Hunt 1975, doi:10.1002/qj.49710143015, without the thickness of the inner layer). In place of a Fourier transform, which
-/// would join one edge of the world to the other, octaves: what is lost where cells are made twice as wide has |k| of about
-/// one over their width, so that second differences over that width do for the quotient. `heights` are metres on cells of
-/// `cell` metres.
+/// This is potential flow over ground h: for waves of number k, k·w²/|k|·h along the wind w and k·w·k·n/|k|·h across
+/// it (Jackson & Hunt 1975, doi:10.1002/qj.49710143015, without the thickness of the inner layer). A Fourier transform
+/// would join opposite edges of the world, so octaves are used instead: what is lost when the cell width is doubled
+/// has |k| of about one over that width, so second differences over that width approximate the quotient. `heights` are
+/// in metres on cells of `cell` metres.
 pub(super) fn flow(heights: &Field<f32>, cell: f32, wind: [f32; 2]) -> [Field<f32>; 2] {
     let [rows, cols] = heights.size();
     if rows.min(cols) < FEWEST {
@@ -33,7 +34,7 @@ pub(super) fn flow(heights: &Field<f32>, cell: f32, wind: [f32; 2]) -> [Field<f3
     [quicker, aside]
 }
 
-/// What heights have over others, each row with its ends said twice.
+/// Returns the difference of two fields, with the first and last value of each row repeated as padding.
 fn padded(heights: &Field<f32>, others: &Field<f32>) -> Field<f32> {
     let [rows, cols] = heights.size();
     let mut over = Field::new([rows, cols + 2], 0.0);
@@ -46,7 +47,7 @@ fn padded(heights: &Field<f32>, others: &Field<f32>) -> Field<f32> {
     over
 }
 
-/// Adds to a row what three padded rows of an octave do to the wind along it and across it.
+/// Adds the effect of three padded rows of an octave on the wind, along it and across it, to a row of the sums.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn add_bends(octave: [&[f32]; 3], wind: [f32; 2], gain: f32, sums: [&mut [f32]; 2]) {
     let [quicker, aside] = sums;
@@ -55,7 +56,7 @@ fn add_bends(octave: [&[f32]; 3], wind: [f32; 2], gain: f32, sums: [&mut [f32]; 
     let [above, here, below] = octave.map(|row| &row[..cols + 2]);
     let [south, east] = wind;
     for j in 0..cols {
-        // Bends along rows, along columns and between both, times the parts of the wind that they count for.
+        // Second differences along columns, along rows and mixed, weighted by the components of the wind.
         let down = below[j + 1] + above[j + 1] - 2.0 * here[j + 1];
         let right = here[j + 2] + here[j] - 2.0 * here[j + 1];
         let both = 0.25 * (below[j + 2] + above[j] - below[j] - above[j + 2]);
@@ -66,7 +67,7 @@ fn add_bends(octave: [&[f32]; 3], wind: [f32; 2], gain: f32, sums: [&mut [f32]; 
     }
 }
 
-/// Means over squares of `times` cells a side; those at the last row and column may be less.
+/// Returns the means over squares of `times` cells a side. Squares at the last row and column may be smaller.
 pub(super) fn means(field: &Field<f32>, times: usize) -> Field<f32> {
     let [rows, cols] = field.size();
     let mut means = Field::new([rows.div_ceil(times), cols.div_ceil(times)], 0.0);
@@ -85,9 +86,9 @@ pub(super) fn means(field: &Field<f32>, times: usize) -> Field<f32> {
     means
 }
 
-/// The field that has such means, straight between their middles.
+/// Interpolates a field bilinearly from such means, taken at the centres of their squares.
 pub(super) fn spread(means: &Field<f32>, times: usize, [rows, cols]: [usize; 2]) -> Field<f32> {
-    // Along rows first, once for all the rows between two of means.
+    // Along rows first: the result is used for all rows between two rows of means.
     let right: Vec<_> = (0..cols).map(|j| between(j, times, means.cols())).collect();
     let mut wide = Field::new([means.rows(), cols], 0.0);
     wide.par_rows_mut().for_each(|(i, row)| {
@@ -106,7 +107,8 @@ pub(super) fn spread(means: &Field<f32>, times: usize, [rows, cols]: [usize; 2])
     field
 }
 
-/// The means, of `count` over `times` cells each, on both sides of a cell's middle, and how far it is from the first to the second.
+/// Returns the two means, of `count` over `times` cells each, on either side of a cell's centre, and the interpolation
+/// weight of the second.
 fn between(cell: usize, times: usize, count: usize) -> (usize, usize, f32) {
     let place = ((cell as f32 + 0.5) / times as f32 - 0.5).clamp(0.0, (count - 1) as f32);
     let first = place as usize;
@@ -123,7 +125,7 @@ mod tests {
             let k = std::f32::consts::TAU * waves / 128.0;
             let ground = Field::generate([128, 128], |_, j| (k * j as f32).cos());
             let [quicker, aside] = flow(&ground, 1.0, [0.0, 1.0]);
-            // Of the middle, where no edge is near.
+            // Only the middle, where no edge is near.
             let product: f32 = (32..96).map(|j| 2.0 / 64.0 * quicker[(64, j)] * ground[(64, j)]).sum();
             assert!((0.7..1.3).contains(&(product / k)), "{waves} waves: {} of |k|·h", product / k);
             assert!(aside.as_slice().iter().all(|aside| aside.abs() < 1e-5));
@@ -139,7 +141,8 @@ mod tests {
         let [quicker, aside] = flow(&Field::generate([128, 128], hill), 1.0, [0.0, 1.0]);
         let [before, top, behind] = [40, 63, 87].map(|j| quicker[(63, j)]);
         assert!(top > 0.2 && before < -0.02 && behind < -0.02, "{before}, {top}, {behind}");
-        // Away from it before it, and back behind it: the wind goes east, its left is the north.
+        // The wind turns away from the hill in front of it, and back behind it. The wind blows east, so its left is
+        // north.
         for (i, j) in [(50, 50), (77, 77)] {
             assert!(aside[(i, j)] > 0.02 && aside[(127 - i, j)] < -0.02, "at {i}, {j}: {}", aside[(i, j)]);
         }

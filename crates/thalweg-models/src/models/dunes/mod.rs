@@ -21,108 +21,119 @@ use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result, Ter
 use thalweg_refine::Sand;
 
 params! {
-    /// Wind carries loose sand over the ground and heaps it into dunes: barchans where sand is scarce, ridges across the
-    /// wind where there is much, ridges along the mean of two winds.
+    /// Wind carries loose sand over the ground and builds dunes: barchans where sand is scarce, ridges across the wind
+    /// where there is much, and ridges along the mean of two winds.
     ///
-    /// In each step every cell out of the wind's shadow gives a slab of sand, as thick as d, or what there is. The slab hops
-    /// downwind by `hop`·f·(0.5 to 1.5); where it comes down it lays `on_sand` of itself on sand, `on_rock` on bare ground, all
-    /// of it in the shadow, at sea, and before ground that it cannot climb, and hops on with the rest. A place is in shadow
-    /// when ground upwind stands higher than `shadow` degrees over it. The wind speeds up over what rises out of the ground
-    /// upwind: f = 1 + speed_up·((z − m)/l + 0.42·u) from ¼ to 3, m the mean of the ground upwind with weights that fall off
-    /// over l = 2·hop, u the quickening of potential flow over the ground and the dead air behind it, which also turns the
-    /// wind round hills and horns: slow before and behind them, quick over crests and past flanks. Sand steeper than `repose`
-    /// slides, to the steepest of eight neighbours, at once. The flux of a bare plain of sand is `transport` =
-    /// d·hop/(on_sand·t), which gives t, the years that a step takes.
+    /// In each step every cell outside the wind's shadow releases a slab of sand of thickness d, or all its sand if
+    /// that is less. The slab hops downwind by `hop`·f·(0.5 to 1.5). Where it lands it deposits the share `on_sand` on
+    /// sand, `on_rock` on bare ground, and all of it in the shadow, at sea, and in front of ground that it cannot
+    /// climb, and hops on with the rest. A cell is in shadow if ground upwind rises more than `shadow` degrees above
+    /// it. The wind speeds up over ground that rises above the ground upwind: f = 1 + speed_up·((z − m)/l + 0.42·u),
+    /// clamped to ¼..3, where m is the mean of the ground upwind with weights that decay over l = 2·hop, and u is the
+    /// speed-up of potential flow over the ground and the separation zone behind it, which also turns the wind around
+    /// hills and horns: it is slow in front of them and behind them, and fast over crests and along flanks. Sand
+    /// steeper than `repose` slides at once to the steepest of the eight neighbours. The flux over a bare plain of sand
+    /// is `transport` = d·hop/(on_sand·t), which gives t, the years that a step stands for.
     ///
     /// Source: Werner (1995), *Eolian dunes: computer simulations and attractor interpretation*, Geology 23,
-    /// doi:10.1130/0091-7613(1995)023<1107:EDCSAA>2.3.CO;2; the wind's speed over dunes after Momiji, Carretero-González,
-    /// Bishop & Warren (2000, doi:10.1002/1096-9837(200008)25:8<905::AID-ESP107>3.0.CO;2-Z), by an upwind mean and not by
-    /// height, as the ground need not be a plain; the flow over hills after Jackson & Hunt (1975, doi:10.1002/qj.49710143015).
-    /// We differ: every cell is polled once a step, and a slab lays shares of itself
-    /// where his is laid whole by chance: the same means without their noise, which stands as roughness on his slopes. Slabs
-    /// have places, not cells, so the wind may blow from anywhere; shadows are found once a step, by a sweep along the wind.
+    /// doi:10.1130/0091-7613(1995)023<1107:EDCSAA>2.3.CO;2; the wind speed over dunes after Momiji, Carretero-González,
+    /// Bishop & Warren (2000, doi:10.1002/1096-9837(200008)25:8<905::AID-ESP107>3.0.CO;2-Z), relative to an upwind mean
+    /// and not to a height, as the ground need not be a plain; the flow over hills after Jackson & Hunt (1975,
+    /// doi:10.1002/qj.49710143015). Deviations: every cell is polled once in a step, and a slab deposits shares of
+    /// itself where Werner's is deposited whole or not at all at random: the means are the same without the noise,
+    /// which appears as roughness on the slopes of the original. Slabs have positions, not cells, so the wind may blow
+    /// from any direction; shadows are found once a step, by a sweep along the wind.
     ///
-    /// It needs nothing, heeds `protect`, the sea and the loose layer, and leaves the ground and `loose`; bedrock stays as it is.
-    /// Where there is no loose ground at all, `sand` is laid first. Over open edges and into missing data sand is carried out;
-    /// over open edges upwind comes `inflow`. It breaks where dunes are as small as a few cells or a hop; wind turns by
-    /// 37° at most, has no eddies before cliffs, and cuts no rock.
+    /// Layers: it needs none, uses `protect`, the sea and `loose`, and writes the ground and `loose`; bedrock does not
+    /// change. Where there is no sediment at all, `sand` is deposited first. Sand is exported over open edges and into
+    /// missing data; over open edges upwind, `inflow` comes in.
+    ///
+    /// Limits: it fails where dunes are as small as a few cells or a hop. The wind turns by at most 37°, has no eddies
+    /// in front of cliffs, and does not erode rock.
     pub struct Dunes {
-        /// Years of wind: dunes grow, join and become fewer.
+        /// Duration of the wind: dunes grow, merge and become fewer.
         years: f64 = 800.0, within 0.0..=1e6, unit "a", scales Age, source "ours";
-        /// Sand that the wind carries over a plain of it: more is quicker.
+        /// Sand flux of the wind over a plain of sand: higher values make dunes change faster.
         transport: f64 = 20.0, within 0.0..=10_000.0, unit "m²/a", source "Fryberger & Dean 1979: 5 to 100";
-        /// Where the wind blows from, clockwise from north: 270 is a west wind.
+        /// Direction that the wind blows from, clockwise from north: 270 is a west wind.
         wind: f64 = 270.0, within -360.0..=360.0, unit "°", source "ours";
-        /// Angle over which the seasons' winds spread: 0 for crests across the wind, over 90 for ridges along the mean.
+        /// Angle over which the winds of the seasons spread: 0 gives crests across the wind, more than 90 gives ridges
+        /// along the mean wind.
         wind_variation: f64 = 0.0, within 0.0..=360.0, unit "°", source "Rubin & Hunter 1987";
-        /// Number of winds, step by step in turn: two for long ridges, three spread over 240° for stars.
+        /// Number of winds, which take turns from step to step: two make long ridges, three spread over 240° make star
+        /// dunes.
         winds: u32 = 2, within 1..=12, unit "1", source "ours";
-        /// How much the wind's direction wavers, as a standard deviation: more makes crests less straight.
+        /// Standard deviation of the wind's direction: more makes crests less straight.
         gusts: f64 = 5.0, within 0.0..=45.0, unit "°", source "ours";
-        /// How far a slab hops: the least size of dunes.
+        /// Length of a slab's hop, which sets the smallest size of dunes.
         hop: f64 = 20.0, within 0.1..=10_000.0, unit "m", scales Size, source "Werner 1995, five cells";
-        /// Thickness of a slab; 0 takes a tenth of a cell. Thinner slabs make smoother sand and more steps.
+        /// Thickness of a slab; 0 uses a tenth of a cell. Thinner slabs give smoother sand and need more steps.
         slab: f64 = 0.0, within 0.0..=100.0, unit "m", source "Werner 1995, a tenth of a cell";
-        /// Share of a slab that stays where it comes down on sand.
+        /// Share of a slab that stays where it lands on sand.
         on_sand: f64 = 0.6, within 0.05..=1.0, unit "1", source "Werner 1995";
-        /// Share of a slab that stays where it comes down on bare ground: less leaves more ground bare.
+        /// Share of a slab that stays where it lands on bare ground: lower values leave more ground bare.
         on_rock: f64 = 0.4, within 0.0..=1.0, unit "1", source "Werner 1995";
         /// Angle at which the wind's shadow falls behind a crest.
         shadow: f64 = 15.0, within 1.0..=60.0, unit "°", source "Werner 1995";
-        /// Angle of repose of sand: how steep lee faces are.
+        /// Angle of repose of sand, which is the slope of lee faces.
         repose: f64 = 33.0, within 5.0..=60.0, unit "°", source "dry sand, 32 to 34";
-        /// Steepest ground that sand is blown up on: cliffs steeper than that stop it.
+        /// Steepest ground that sand is blown up; steeper cliffs stop it.
         climb: f64 = 25.0, within 1.0..=89.0, unit "°", source "ours";
-        /// How much farther slabs hop over ground that rises out of its surroundings: lower dunes with rounder backs.
+        /// How much farther slabs hop over ground that rises above its surroundings: more gives lower dunes with
+        /// rounder backs.
         speed_up: f64 = 8.0, within 0.0..=100.0, unit "1", source "Momiji et al. 2000; value ours";
-        /// How much sand in the wind rolls downhill: creep over transport and slope; more makes smoother, wider dunes. (Not
-        /// more than a fifth of the fall to a neighbour moves in a step: on cells much finer than a hop it is less.)
+        /// Downhill creep of sand in the wind, relative to transport times slope: more gives smoother, wider dunes. At
+        /// most a fifth of the height difference to a neighbour moves in a step, so on cells much finer than a hop the
+        /// creep is less.
         creep: f64 = 0.4, within 0.0..=10.0, unit "1", source "Bagnold 1941, up to 1.5; value ours";
-        /// Sand laid over the plains at the start, where there is no loose ground in the world.
+        /// Thickness of sand placed on the plains at the start, where there is no sediment in the world.
         sand: f64 = 10.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// How patchy the first sand and the inflow are: 0 is even, at 1 some ground is bare and some has twice as much.
+        /// Unevenness of the initial sand and the inflow: 0 is even; at 1 some ground is bare and some has twice as
+        /// much.
         patchiness: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
-        /// Sand that comes over open edges upwind, as a share of what a plain of sand beyond them would send.
+        /// Sand that enters over open edges upwind, as a share of what a plain of sand beyond them would supply.
         inflow: f64 = 1.0, within 0.0..=2.0, unit "1", source "ours";
     }
 }
 
-/// Sand in the air between two steps.
+/// Name of the table of sand in the air between two steps.
 const TABLE: &str = "sand";
 
-/// The most steps that a run may take.
+/// Maximum number of steps of a run.
 const MOST_STEPS: f64 = 1e6;
 
-/// The longest hop in cells: with the wind's speed-up and its chance, three times that is read beyond a tile.
+/// Maximum hop in cells. With the factors of the wind and of chance a tile reads a multiple of that beyond its border:
+/// see `Flight::step_reach`.
 const MOST_CELLS: f64 = 200.0;
 
-/// Sides of the squares that one particle stands for until its cells are polled.
+/// Side in cells of the square blocks that one particle stands for until their cells are polled.
 const BLOCK: i64 = 8;
 
-/// Distance over which the mean upwind is taken, in hops.
+/// Distance over which the weights of the upwind mean decay, in hops.
 const MEMORY: f64 = 2.0;
 
-/// Times that sand creeps when the wind drops.
+/// Number of creep passes at the end of a run.
 const CALM: usize = 6;
 
 impl Dunes {
-    /// Years in which each cell is polled once, as asked for.
+    /// Returns the years in which each cell is polled once, from the parameters alone.
     fn poll_years(&self, grid: &Grid) -> f64 {
         let slab = if self.slab > 0.0 { self.slab } else { grid.cell / 10.0 };
         slab * self.hop / (self.on_sand * self.transport)
     }
 
-    /// Steps as a number that may be too large.
+    /// Returns the number of steps as a float, which may be larger than allowed.
     fn polls(&self, grid: &Grid) -> f64 {
         (self.years / self.poll_years(grid)).ceil().max(1.0)
     }
 
-    /// Thickness of a slab in metres, such that the steps take the years.
+    /// Returns the thickness of a slab in metres, adjusted so that the whole number of steps takes exactly the given
+    /// years.
     fn slab(&self, grid: &Grid) -> f64 {
         self.years / self.polls(grid) * self.transport * self.on_sand / self.hop
     }
 
-    /// Towards where the wind blows in a step: southward and eastward parts of 1.
+    /// Returns the direction towards which the wind blows in a step: southward and eastward parts of a unit vector.
     fn wind(&self, tick: Tick) -> [f64; 2] {
         let season =
             if self.winds > 1 { f64::from(tick.step % self.winds) / f64::from(self.winds - 1) - 0.5 } else { 0.0 };
@@ -169,19 +180,19 @@ impl Model for Dunes {
     }
 
     fn reach(&self, _grid: &Grid) -> StepReach {
-        // A crest's shadow has no end that could be known beforehand.
+        // The length of a crest's shadow cannot be bounded in advance.
         StepReach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Shadow, lift and turn, the ground in metres and one of them turned; of those made wider a third more.
+        // Shadow, lift and turn, the ground in metres, and one transposed copy; a third more for the coarser levels.
         28 * grid.len() as u64
     }
 
     fn local(&self, local: &mut Local) -> Option<&'static str> {
-        // A slab lies a tenth of a cell thick: under a third of a metre sand is a veil over rock.
+        // A slab is a tenth of a cell thick: less than a third of a metre of sand is only a veil over rock.
         local.rules.sand = Some(Sand { full: 0.3, repose: libm::tan(self.repose.to_radians()) as f32 });
-        // Sand drinks what falls on it.
+        // Rain infiltrates into sand.
         local.runoff = 0.0;
         if let Some(backs) = Backs::new(self, local.cell, local.key.bits() as u32) {
             local.join(backs);
@@ -196,18 +207,18 @@ impl Model for Dunes {
     }
 }
 
-/// The parameters as a step on this grid uses them; lengths in cells, heights in units.
+/// The parameters, converted for a grid; lengths in cells, heights in units.
 #[derive(Clone, Copy)]
 struct Rules {
     hop: f32,
     slab: i32,
     on_sand: f32,
     on_rock: f32,
-    /// Greatest rise that sand is blown over, per cell.
+    /// Greatest rise per cell that sand is blown over.
     climb: f32,
-    /// Tangent of how far a slab may stray from the wind.
+    /// Tangent of the greatest angle between the path of a slab and the wind.
     stray: f32,
-    /// Share of the fall to a neighbour that creeps.
+    /// Share of the height difference to a neighbour that creep moves in a step.
     creep: f32,
     repose: Repose,
     sea: i32,
@@ -231,10 +242,10 @@ impl Rules {
         }
     }
 
-    /// How far sand of a thickness covers the ground.
+    /// Returns the share of the ground that sand of the given thickness covers, 0 to 1.
     #[inline(always)]
     fn sandy(&self, loose: i32) -> f32 {
-        // Mostly it does, which is said without a division that what follows would wait for.
+        // Usually all of it: the branch avoids the latency of the division.
         let slab = self.slab.max(1);
         if loose >= slab { 1.0 } else { (loose as f32 / slab as f32).max(0.0) }
     }
@@ -268,14 +279,15 @@ impl Stepper for Blowing {
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let mut planes = Planes::of(terrain, &[PROTECT]);
         planes.factors.extend([(SHADE, &air.shade), (LIFT, &air.lift), (TURN, &air.turn)]);
-        // Tiles lie elsewhere in each step, by whole blocks: what their borders do to the order of things evens out.
+        // Tiles are shifted by whole blocks in each step, so that the effect of their borders on the order of events
+        // averages out.
         let shift = tick.key.and(u64::from(tick.step)).and(2).pair().map(|part| (part * 64.0) as i64 * BLOCK);
         let shifted = Grid { origin: Cell::from_axes(|axis| grid.origin[axis] + shift[axis]), ..grid };
         slabs.iter_mut().for_each(|slab| slab.shift(shift));
         let (mut aloft, done) = particles::round(&flight, &shifted, &mut planes, slabs)?;
         budget += done;
         if tick.step == self.last {
-            // The wind drops: what is aloft comes down where it is, and slopes come to rest.
+            // The wind stops: sand in the air is deposited where it is, and slopes come to rest.
             aloft.iter_mut().for_each(Slab::drop_all);
             let (_, done) = particles::round(&flight, &shifted, &mut planes, aloft)?;
             budget += done;
@@ -289,7 +301,7 @@ impl Stepper for Blowing {
 }
 
 impl Blowing {
-    /// A particle for every block of cells, which are polled where it runs.
+    /// Returns a particle for every block of cells. The cells are polled in the tile where the particle runs.
     fn polls(&self, grid: &Grid, tick: Tick) -> Vec<Slab> {
         let first = numbers(grid, tick);
         let blocks = |a: usize| {
@@ -303,7 +315,7 @@ impl Blowing {
         blocks(0).flat_map(|i| blocks(1).map(move |j| block(i, j))).collect()
     }
 
-    /// Smooths what the last slabs have left, and lets all sand that is too steep slide until none is.
+    /// Smooths the traces of the last slabs, and lets all sand that is too steep slide until none is.
     fn rest(&self, terrain: &mut Terrain) -> MassBalance {
         let Terrain { grid, ground, loose: Some(loose), nodata, .. } = terrain else { return MassBalance::default() };
         let plain = |field: &Field<Height>| field.as_slice().iter().map(|h| h.0).collect::<Vec<i32>>();

@@ -1,4 +1,4 @@
-//! Slabs of sand in the air: the particles of the model, and what becomes of them.
+//! Slabs of sand in the air: the particles of the model and their motion.
 
 use multiversion::multiversion;
 
@@ -14,28 +14,28 @@ use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::terrain::{GROUND, LOOSE, PROTECT};
 use thalweg_core::{Cell, CellRect, Edge, Grid, Height, Result};
 
-/// A slab of sand on its way; or, without a load, a block of cells that are to be polled.
+/// A slab of sand in flight or, without a load, a block of cells to be polled.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slab {
     number: u64,
     cell: Cell<i64>,
-    /// Part of the cell's row and column, from its north-western corner.
+    /// Position within the cell, from its north-western corner, in cells.
     part: Cell<f32>,
     load: i32,
-    /// Hops taken, with the one that it is on.
+    /// Hops taken, including the current one.
     hops: u32,
 }
 
-/// Hops after which all is laid.
+/// Number of hops after which the whole load is deposited.
 const MOST_HOPS: u32 = 64;
 
-/// A slab of less than this part of a whole one is not worth another hop.
+/// A load below this fraction (1/8) of a whole slab takes no further hop.
 pub(super) const CRUMB: i32 = 8;
 
-/// How far beyond its tile a slab is followed, in cells.
+/// Distance in cells beyond its tile up to which a slab is followed.
 const MARGIN: usize = 4;
 
-/// The greatest factor on a hop: the wind's, and chance's.
+/// Maximum factor of a hop's length: the wind's maximum times the random maximum.
 const FARTHEST: f32 = LIFTS[1] * 1.5;
 
 impl Particle for Slab {
@@ -48,27 +48,27 @@ impl Particle for Slab {
 }
 
 impl Slab {
-    /// A block of cells to be polled, whose first has this number and place.
+    /// Creates a block of cells to be polled, from the number and the position of its first cell.
     pub(super) fn block(number: u64, cell: Cell<i64>) -> Self {
         Self { number, cell, ..Self::default() }
     }
 
-    /// A slab that has come over the edge and comes down in this cell, at the given part of it.
+    /// Creates a slab that has come over the edge and lands in this cell, at the given position within it.
     pub(super) fn blown_in(number: u64, cell: Cell<i64>, part: Cell<f64>, load: i32) -> Self {
         Self { number, cell, part: part.map(within), load, hops: 1 }
     }
 
-    /// What it carries, in units.
+    /// Returns its load in units.
     pub(super) fn load(&self) -> i32 {
         self.load
     }
 
-    /// Makes it lay all that it carries where it is.
+    /// Makes it deposit its whole load where it is.
     pub(super) fn drop_all(&mut self) {
         self.hops = MOST_HOPS;
     }
 
-    /// Moves it by so many rows and columns.
+    /// Moves it by the given rows and columns.
     pub(super) fn shift(&mut self, by: [i64; 2]) {
         self.cell = Cell::new(self.cell.row + by[0], self.cell.col + by[1]);
     }
@@ -91,7 +91,8 @@ impl Row for Slab {
 }
 
 impl Slab {
-    /// The same, if there can be one in the window of a grid.
+    /// Returns the slab if its values are valid in the window of `grid`, and `None` otherwise. Tables may come from
+    /// files.
     pub(super) fn possible(self, grid: &Grid) -> Option<Self> {
         let possible = grid.local(self.cell).is_some()
             && self.load > 0
@@ -101,18 +102,18 @@ impl Slab {
     }
 }
 
-/// As `f32`, under 1 as it was.
+/// Converts a value below 1 to `f32` so that it stays below 1.
 fn within(part: f64) -> f32 {
     (part as f32).min(1.0 - f32::EPSILON)
 }
 
-/// A step's wind at work.
+/// The particle kernel: the flight of slabs in the wind of one step.
 pub(super) struct Flight<'a> {
     rules: &'a Rules,
     key: Key,
     /// Southward and eastward parts of the wind.
     wind: [f32; 2],
-    /// By how much the numbers of slabs grow from row to row.
+    /// Difference of the numbers of slabs from row to row.
     columns: i64,
 }
 
@@ -126,7 +127,7 @@ impl Kernel for Flight<'_> {
     type Particle = Slab;
 
     fn step_reach(&self) -> usize {
-        // Where a hop would come down is looked at before it leaves the tile; its fall may set sand sliding.
+        // The landing cell of a hop is read before the slab leaves the tile, and its landing may start a slide there.
         let aside = MOST_TURN + self.rules.stray;
         let stray = (1.0 + aside * aside).sqrt();
         ((self.rules.hop * FARTHEST * stray).ceil() as usize).max(SLIDES) + 2
@@ -161,14 +162,16 @@ impl Kernel for Flight<'_> {
     }
 }
 
-/// Lets what has arrived in a tile fly on, then polls its cells. All that is done for a slab becomes part of this, for the widest
-/// vectors that the machine has.
+/// Continues the flight of slabs that have arrived in a tile, then polls its cells. Everything done for a slab is
+/// inlined here, so that it is compiled for the widest vectors that the machine has.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> MassBalance {
     for slab in arrived.iter().filter(|slab| slab.load > 0) {
         place.fly(*slab, true, queue);
     }
-    // Cells of a block in a scattered order, each block from another one on: neighbours are seldom polled in turn.
+    // The cells of a block are visited in a scattered order with a different start in each block, so that neighbours
+    // are rarely polled in succession. The multiplier is 2⁶⁴ over the golden ratio; the top six bits select one of the
+    // 64 cells.
     let blocks = || arrived.iter().filter(|slab| slab.load == 0);
     let cells = (BLOCK * BLOCK) as u64;
     for poll in 0..cells {
@@ -183,8 +186,8 @@ fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> MassBa
     place.budget()
 }
 
-/// A tile at work. All that does not change is held, not referred to: what is written to the ground cannot have changed it, and
-/// need not be read again.
+/// A tile during a step. Constant data is stored by value and not by reference: the compiler then knows that writes to
+/// the ground cannot change it, and does not read it again.
 struct Place<'a> {
     rules: Rules,
     key: Key,
@@ -200,7 +203,7 @@ struct Place<'a> {
     tally: Tally,
 }
 
-/// What goes into the budget; narrower than that, for each slab counts here several times.
+/// The part of the mass balance that is counted here, in narrower integers: each slab counts several times.
 #[derive(Default)]
 struct Tally {
     eroded: i64,
@@ -211,6 +214,7 @@ struct Tally {
     hops: u64,
 }
 
+/// The work on one tile.
 impl Place<'_> {
     fn budget(&self) -> MassBalance {
         let Tally { eroded, deposited, exported, limited, particles, hops } = self.tally;
@@ -230,16 +234,16 @@ impl Place<'_> {
         Cell::new((cell.row - self.origin.row) as i32, (cell.col - self.origin.col) as i32)
     }
 
-    /// Whether ground in the cell is out of the wind.
+    /// Returns true if the ground of the cell is out of the wind, in shadow or under the sea.
     #[inline(always)]
     fn is_sheltered(&self, at: usize) -> bool {
         let z = self.bed.ground[at];
         (z as f32) * (1.0 / UNITS_F32) < self.shade[at] || z < self.rules.sea
     }
 
-    /// Evens out a cell of the block with two neighbours, but not where it falls off from the wind into its shadow: brinks stay
-    /// sharp, while grooves that run with the wind fill. Then
-    /// takes a slab off it that is to fly, if the wind gets at it and there is sand.
+    /// Applies creep between a cell of the block and two of its neighbours, but not across the edge of the wind's
+    /// shadow if it is steep: brinks stay sharp, while grooves along the wind fill up. Then removes a slab that is to
+    /// fly, if the cell is exposed to the wind and has sand, and returns it.
     #[inline(always)]
     fn poll(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
         let world = Cell::new(block.cell.row + offset[0], block.cell.col + offset[1]);
@@ -274,13 +278,14 @@ impl Place<'_> {
         self.tally.eroded += i64::from(load);
         self.tally.particles += 1;
         self.bed.slide_in(cell);
-        // As cells are numbered, row by row of the world.
+        // Numbers follow the cells of the world row by row.
         let number = block.number + (offset[0] * self.columns + offset[1]) as u64;
         let [south, east] = self.key.and(number).and(1).pair();
         Some(Slab { number, cell: world, part: Cell::new(within(south), within(east)), load, hops: 0 })
     }
 
-    /// Takes a slab from hop to hop until it has laid all, has left the world, or has left the tile: then it is queued.
+    /// Moves a slab from hop to hop until it has deposited its load, has left the world, or has left the tile; then it
+    /// is queued.
     #[inline(always)]
     fn fly(&mut self, mut slab: Slab, mut comes_down: bool, queue: &mut Vec<Slab>) {
         let mut cell = self.local(slab.cell);
@@ -319,7 +324,7 @@ impl Place<'_> {
         }
     }
 
-    /// Where a slab hops to.
+    /// Computes where a slab hops to.
     #[inline(always)]
     fn hop(&mut self, slab: &Slab, cell: Cell<i32>) -> Hop {
         let (rules, wind) = (self.rules, self.wind);
@@ -330,10 +335,10 @@ impl Place<'_> {
         let stray = self.turn[at] + rules.stray * (2.0 * v - 1.0);
         let way = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
         self.tally.hops += 1;
-        // Before ground that is too steep, half as far; else not at all.
+        // If the ground ahead is too steep, half the distance is tried; if that is too steep as well, the slab stays.
         for length in [length, 0.5 * length] {
             let (south, east) = (slab.part.row + length * way[0], slab.part.col + length * way[1]);
-            // A hop is some hundreds of cells at most, as `Dunes::check` has it.
+            // A hop is a few hundred cells at most, as `Dunes::check` ensures, so the conversions do not overflow.
             let (down, right) = (south.floor(), east.floor());
             let next = Cell::new(cell.row + nearest(down), cell.col + nearest(right));
             if let Some(side) = self.beyond(next) {
@@ -352,7 +357,7 @@ impl Place<'_> {
         Hop::Stopped
     }
 
-    /// The edge beyond which a cell is, of two the first from the north on, clockwise.
+    /// Returns the edge beyond which a cell is; of two edges the first, clockwise from the north.
     #[inline(always)]
     fn beyond(&self, cell: Cell<i32>) -> Option<usize> {
         if self.bed.is_within(cell) {
@@ -364,14 +369,14 @@ impl Place<'_> {
             .position(|beyond| beyond)
     }
 
-    /// Lays what stays of a load in the cell, or `all` of it; what is left.
+    /// Deposits the share of a load that stays in the cell, or `all` of it. Returns the rest.
     #[inline(always)]
     fn come_down(&mut self, cell: Cell<i32>, load: i32, all: bool) -> i32 {
         let rules = self.rules;
         let at = self.bed.at(cell);
         let share = rules.on_rock + (rules.on_sand - rules.on_rock) * rules.sandy(self.bed.loose[at]);
         let stays = (load as f32 * share).ceil().min(load as f32) as i32;
-        // A last crumb goes with the rest.
+        // A remainder that is too small for another hop is deposited as well.
         let whole = all || self.is_sheltered(at) || load - stays < rules.slab / CRUMB;
         let laid = if whole { load } else { stays.min(load) }.min(Height::MAX.0 - self.bed.ground[at]);
         self.bed.ground[at] += laid;
@@ -387,12 +392,12 @@ impl Place<'_> {
     }
 }
 
-/// What becomes of a hop.
+/// The outcome of a hop.
 enum Hop {
-    /// Over the edge, or into missing data.
+    /// Over an open edge, or into missing data.
     Out,
-    /// A wall or a cliff is in the way.
+    /// A closed edge or a cliff is in the way.
     Stopped,
-    /// To a cell of the patch, and the part of it.
+    /// To a cell of the patch, and the position within it.
     To(Cell<i32>, Cell<f32>),
 }

@@ -1,4 +1,4 @@
-//! Where sand comes from: what lies there at the start, and what the wind brings over the edges.
+//! Sources of sand: the initial cover, and the inflow over the edges.
 
 use rayon::prelude::*;
 
@@ -10,43 +10,46 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
-/// Slopes on which no sand is laid at the start; on a third of it all is.
+/// Slope from which on no sand is placed at the start. Up to a third of it, the full amount is.
 const BARE: f64 = 0.27;
 
-/// From one thick patch of sand to the next, in hops.
+/// Distance from one thick patch of sand to the next, in hops.
 const PATCH: f64 = 20.0;
 
-/// Hops that a slab from beyond the edge may be away: of longer ways too little is left.
+/// Maximum distance upwind of the edge, in hops, from which a slab may come: from farther away too little is left.
 const FETCH: f64 = 4.5;
 
-/// Slabs that start for a cell of the edge in a step: those of more are thicker.
+/// Maximum number of slabs that start per cell of the edge and step. If there should be more, they are thicker
+/// instead.
 const MOST_A_CELL: f64 = 64.0;
 
-/// By how much the numbers of slabs grow from row to row: blocks may stand over the eastern edge.
+/// Returns the difference of the numbers of slabs from row to row. It includes a margin, since blocks may extend over
+/// the eastern edge.
 pub(super) fn columns(grid: &Grid) -> i64 {
     grid.world[1] as i64 + BLOCK + (grid.first[1] - corner(grid).col)
 }
 
-/// The block of cells of the world in which its first cell lies.
+/// Returns the first cell of the block that contains the world's first cell.
 pub(super) fn corner(grid: &Grid) -> Cell<i64> {
     grid.first.map(|first| first.div_euclid(BLOCK) * BLOCK)
 }
 
-/// The first of the numbers of a step's slabs: one for each cell of the world, then those that are blown in.
+/// Returns the first number of a step's slabs: one for each cell of the world, followed by those of the inflow.
 pub(super) fn numbers(grid: &Grid, tick: Tick) -> u64 {
     u64::from(tick.step) * (cells(grid) + 4 * over_a_side(grid))
 }
 
+/// Returns the count of numbers reserved for the cells of the world.
 fn cells(grid: &Grid) -> u64 {
     (grid.world[0] as u64 + BLOCK as u64 + (grid.first[0] - corner(grid).row) as u64) * columns(grid) as u64
 }
 
-/// The most that may be blown in over a side.
+/// Returns the maximum number of slabs that are blown in over a side.
 fn over_a_side(grid: &Grid) -> u64 {
     grid.world[0].max(grid.world[1]) as u64 * MOST_A_CELL as u64
 }
 
-/// How much more or less sand there is than in the mean, 0 to 2: rows of noise on the world's metres.
+/// Noise that modulates the amount of sand by a factor of 0 to 2, in the world's metres.
 struct Patches {
     noise: Fractal,
     strength: f32,
@@ -66,7 +69,7 @@ impl Patches {
     }
 }
 
-/// Lays the first sand, all on the plains, none on slopes; the units laid.
+/// Places the initial sand: all of it on plains, none on slopes. Returns the units placed.
 pub(super) fn lay(model: &Dunes, terrain: &mut Terrain, key: Key) -> i128 {
     let patches = Patches::new(model, &terrain.grid, key.and(1));
     let mut depth = Field::new(terrain.grid.size, Height::ZERO);
@@ -86,7 +89,8 @@ pub(super) fn lay(model: &Dunes, terrain: &mut Terrain, key: Key) -> i128 {
     laid
 }
 
-/// Rise over run of the ground about a cell; what lies beyond missing data and edges is level with it.
+/// Returns the slope of the ground around a cell, as rise over run. Beyond the edge and without data it counts as
+/// level.
 fn slope(terrain: &Terrain, i: usize, j: usize) -> f64 {
     let [rows, cols] = terrain.grid.size;
     let at = |i: usize, j: usize, else_at: [usize; 2]| {
@@ -98,13 +102,13 @@ fn slope(terrain: &Terrain, i: usize, j: usize) -> f64 {
     (south * south + east * east).sqrt() / (2.0 * terrain.grid.cell * UNITS)
 }
 
-/// What the wind brings over open edges from a plain of sand beyond, `inflow` of it: slabs that set out there as they do
-/// here, where they come down within.
+/// Returns the slabs that the wind brings over open edges, from a plain of sand outside, times `inflow`. They start
+/// there as they do inside; those that land inside are returned.
 pub(super) fn blown_in(model: &Dunes, slab: i32, terrain: &Terrain, wind: [f64; 2], tick: Tick) -> Vec<Slab> {
     let grid = &terrain.grid;
     let hop = model.hop / grid.cell;
     let first = numbers(grid, tick) + cells(grid);
-    // Inward parts of the wind at the northern, eastern, southern and western edge.
+    // Inward component of the wind at the northern, eastern, southern and western edge.
     let inward = [wind[0], -wind[1], -wind[0], wind[1]];
     let mut slabs = Vec::new();
     for side in (0..4).filter(|side| grid.edges[*side] == Edge::Open) {
@@ -114,7 +118,7 @@ pub(super) fn blown_in(model: &Dunes, slab: i32, terrain: &Terrain, wind: [f64; 
         if count == 0.0 {
             continue;
         }
-        // Patches go by as time does: rows of noise, a cell a step.
+        // Patches move past over time: each step uses the next row of the noise.
         let passing = Grid { size: [1, length], origin: Cell::new(tick.step.into(), 0), ..grid.clone() };
         let patches = Patches::new(model, grid, tick.key.and(2 + side as u64)).row(&passing, 0);
         let come = |n: usize| {
@@ -141,7 +145,8 @@ pub(super) fn blown_in(model: &Dunes, slab: i32, terrain: &Terrain, wind: [f64; 
     slabs
 }
 
-/// What is left of a slab from so many hops before the edge when it comes over, and where it comes down behind, in hops.
+/// Returns the share of a slab that is left when it crosses the edge, and where it lands behind it in hops, for a slab
+/// that starts `way` hops before the edge. Returns `None` if nothing arrives.
 fn crossing(model: &Dunes, key: Key, way: f64) -> Option<(f64, f64)> {
     let (mut left, mut place) = (1.0, -way);
     for hop in 1.. {

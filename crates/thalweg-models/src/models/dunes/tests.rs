@@ -1,4 +1,4 @@
-//! Tests of the dunes: fluxes and shadows that can be reckoned, and what a bed of sand must turn into.
+//! Tests of the dunes: fluxes and shadows with known values, and the forms that a bed of sand must develop.
 
 use super::*;
 use thalweg_core::base::rng::Key;
@@ -27,7 +27,7 @@ fn run(model: &Dunes, terrain: &mut Terrain, from: u32, to: Option<u32>) -> Mass
 /// Cells on a side of a field that has room for several crests.
 const WIDE: usize = 256;
 
-/// A field of dunes of 500 years, wind from `wind`.
+/// Returns a field of dunes after 500 years of wind from `wind`.
 fn field(side: usize, wind: f64) -> (Dunes, Terrain) {
     let model = Dunes { years: 500.0, wind, ..Dunes::default() };
     let mut terrain = plain(side, Edge::Open);
@@ -37,7 +37,7 @@ fn field(side: usize, wind: f64) -> (Dunes, Terrain) {
 
 #[test]
 fn a_plain_of_sand_carries_the_flux_asked_for() {
-    // Slabs hop over the eastern edge as they do over any line; the wind brings as many over the western one.
+    // Slabs cross the eastern edge as they cross any line, and the wind brings as many over the western one.
     let model =
         Dunes { years: 1.0, slab: 0.5, patchiness: 0.0, gusts: 0.0, speed_up: 0.0, creep: 0.0, ..Dunes::default() };
     let mut terrain = plain(96, Edge::Open);
@@ -48,7 +48,7 @@ fn a_plain_of_sand_carries_the_flux_asked_for() {
     let sand = (model.sand * UNITS) as i128 * 96 * 96;
     assert_eq!(terrain.solid() - before, budget.solid_change());
     let flux = |units: i128| units as f64 / UNITS * CELL * CELL / (96.0 * CELL * model.years);
-    // Some 400 crossings of shares of slabs, each ± its size: a twentieth.
+    // About 400 crossings by shares of slabs, each with a random size: an error of a twentieth.
     let (out, came) = (flux(budget.exported), flux(budget.added - sand));
     assert!((out / model.transport - 1.0).abs() < 0.1, "{out} m²/a leave");
     assert!((came / model.transport - 1.0).abs() < 0.1, "{came} m²/a come");
@@ -67,8 +67,8 @@ fn a_wall_throws_a_shadow_of_its_height_over_the_tangent() {
         let air = Air::new(&terrain, wind, &model);
         for (i, j) in (0..81).flat_map(|i| (0..81).map(move |j| (i, j))) {
             let behind = along(i, j);
-            // Of the middle only: beyond the sides nothing is known. Between two cells of a slanting wall's face the crest
-            // is a mean; so the shadow's end is known to two cells.
+            // Only the middle: the shadow beyond the sides is unknown. Between two cells of an oblique wall's face the
+            // crest is an average, so the shadow's end is known to two cells.
             let aside = (i as f64 - 40.0) * wind[1] - (j as f64 - 40.0) * wind[0];
             if aside.abs() > 15.0 {
                 continue;
@@ -101,7 +101,7 @@ fn bedrock_and_walls_hold() {
     assert!(top < 0.1, "{top} m of sand were blown up a cliff of 90 m");
 }
 
-/// Power in 2 to 20 waves a side within 30° of the east-west axis, and within 30° of the north-south axis.
+/// Returns the power in 2 to 20 waves a side, within 30° of the east-west axis and within 30° of the north-south axis.
 fn power(terrain: &Terrain) -> [f64; 2] {
     let side = terrain.grid.size[0];
     let z = terrain.metres();
@@ -130,7 +130,7 @@ fn power(terrain: &Terrain) -> [f64; 2] {
 fn one_wind_makes_ridges_across_it_with_steep_lees() {
     let (model, terrain) = field(WIDE, 270.0);
     let [along, across] = power(&terrain);
-    // Crests wind; a field without a direction has as much one way as the other.
+    // Crests wind. A field without a preferred direction has equal power both ways.
     assert!(along > 2.0 * across, "power along the wind {along:.3e}, across {across:.3e}");
 
     let z = &terrain.ground;
@@ -148,7 +148,7 @@ fn windward_sides_are_gentle_and_lees_stand_at_repose() {
     let z = terrain.metres();
     let angle = |rise: f32, cells: usize| f64::from(rise / (cells as f32 * CELL as f32)).atan().to_degrees();
     let (mut windward, mut lee) = (Vec::new(), Vec::new());
-    // Crests are the highest of half a kilometre along the wind, 8 m and more over the lowest on both sides.
+    // Crests are the highest points of half a kilometre along the wind, at least 8 m above the lowest on both sides.
     for (i, j) in (4..WIDE - 4).flat_map(|i| (25..WIDE - 25).map(move |j| (i, j))) {
         let lowest = |range: std::ops::Range<usize>| range.map(|j| z[(i, j)]).fold(f32::MAX, f32::min);
         let (before, behind) = (lowest(j - 25..j), lowest(j + 1..j + 26));
@@ -193,7 +193,7 @@ fn scarce_sand_leaves_the_ground_bare_between_dunes() {
     run(&model, &mut terrain, 0, None);
     let loose = terrain.loose.as_ref().unwrap();
     let share = |over: f64| loose.as_slice().iter().filter(|h| h.metres() > over).count() as f64 / loose.len() as f64;
-    // Four metres that lay everywhere now stand in dunes of four and more on a part of it.
+    // Four metres of sand that covered everything are now in dunes of at least four metres on a part of it.
     assert!(share(0.5) < 0.4 && share(4.0) > 0.05, "{} are under sand, {} under dunes", share(0.5), share(4.0));
 }
 
@@ -208,7 +208,7 @@ fn the_wind_may_blow_from_anywhere() {
         let deviation = (part.iter().map(|z| (z - mean) * (z - mean)).sum::<f64>() / part.len() as f64).sqrt();
         found.push([mean, deviation]);
     }
-    // A field of a few dunes each: they differ by a tenth to a fifth by chance.
+    // A field has a few dunes each time, so results differ by a tenth to a fifth by chance.
     for [mean, deviation] in &found {
         let all = [0, 1].map(|k| found.iter().map(|one| one[k]).sum::<f64>() / found.len() as f64);
         assert!((mean / all[0] - 1.0).abs() < 0.3 && (deviation / all[1] - 1.0).abs() < 0.3, "{found:?}");

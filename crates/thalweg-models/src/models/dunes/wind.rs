@@ -1,4 +1,5 @@
-//! What the ground does to the wind: shadows behind what stands high, speed over what rises out of its surroundings.
+//! The effect of the ground on the wind: shadows behind high ground, and acceleration over ground that rises above its
+//! surroundings.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -7,40 +8,42 @@ use crate::models::dunes::hills::{flow, means, spread};
 use crate::models::dunes::{Dunes, MEMORY};
 use thalweg_core::{Field, Terrain};
 
-/// The names of [`Air`]'s planes.
+/// Name of the plane [`Air::shade`].
 pub(super) const SHADE: &str = "shade";
+/// Name of the plane [`Air::lift`].
 pub(super) const LIFT: &str = "lift";
+/// Name of the plane [`Air::turn`].
 pub(super) const TURN: &str = "turn";
 
 /// The wind of a step, cell by cell.
 pub(super) struct Air {
-    /// Elevation in metres up to which the place lies in shadow of what is upwind.
+    /// Elevation in metres up to which the cell is in the shadow of ground upwind.
     pub(super) shade: Field<f32>,
-    /// How many times as far as on a plain a slab hops from here.
+    /// Factor of a hop's length from here, relative to a plain.
     pub(super) lift: Field<f32>,
-    /// Tangent of how far the wind turns to its left, round what stands high.
+    /// Tangent of the angle by which the wind turns to its left, around high ground.
     pub(super) turn: Field<f32>,
 }
 
-/// The least and the greatest factor by which the wind's speed changes a hop.
+/// Minimum and maximum factor by which the wind's speed changes a hop.
 pub(super) const LIFTS: [f32; 2] = [0.25, 3.0];
 
-/// The greatest tangent of the angle by which hills turn the wind.
+/// Maximum tangent of the angle by which hills turn the wind.
 pub(super) const MOST_TURN: f32 = 0.75;
 
-/// What the flow over hills adds to a hop and to its turning, as a share of what `speed_up` says.
+/// Weight of the flow over hills in a hop's length and direction, relative to `speed_up`.
 const OVER: f32 = 0.42;
 
-/// Nothing upwind.
+/// Shadow elevation where nothing is upwind.
 const CLEAR: f32 = -1e9;
 
 impl Air {
-    /// Sweeps the ground along the wind, which blows southward and eastward by `wind`, rows across it one after another.
-    /// What lies upwind of a cell is taken between the two nearest cells of the row before; the world goes on at its sides
-    /// as it ends there.
+    /// Sweeps over the ground along the wind, which blows southward and eastward by `wind`, row by row across it. The
+    /// values upwind of a cell are interpolated between the two nearest cells of the previous row. The world is
+    /// extended at its sides by its outermost values.
     pub(super) fn new(terrain: &Terrain, wind: [f64; 2], model: &Dunes) -> Self {
         let grid = &terrain.grid;
-        // Rows of the sweep are columns of the terrain where the wind blows along rows.
+        // If the wind blows mainly along rows, the terrain is transposed, and the sweep's rows are its columns.
         let turned = wind[1].abs() > wind[0].abs();
         let [ahead, aside] = if turned { [wind[1], wind[0]] } else { wind };
         let ground = metres(terrain);
@@ -57,7 +60,7 @@ impl Air {
         };
         let mut shade = Field::new([rows, cols], CLEAR);
         let mut lift = Field::new([rows, cols], 1.0);
-        // Crest lines and means of the row before, with the row's ends said twice.
+        // Shadow elevations and means of the previous row, with the values at its ends repeated as padding.
         let (mut crest, mut mean) = (vec![CLEAR; cols + 2], vec![f32::NAN; cols + 2]);
         for n in 0..rows {
             let r = if ahead > 0.0 { n } else { rows - 1 - n };
@@ -70,8 +73,8 @@ impl Air {
         Self { shade, lift, turn }
     }
 
-    /// Quickens the hops where air is pressed over what stands high, dead air in its lee with it, and says how far the wind
-    /// turns. Cells of two hops do: nothing smaller stands long.
+    /// Lengthens hops where air is compressed over high ground, including the dead air in its lee, and returns the
+    /// turning of the wind. Cells two hops wide suffice, since nothing smaller lasts.
     fn bend(
         terrain: &Terrain,
         ground: Field<f32>,
@@ -103,7 +106,7 @@ impl Air {
     }
 }
 
-/// The ground in metres; no number where there is no data.
+/// Returns the ground in metres, NaN where there is no data.
 fn metres(terrain: &Terrain) -> Field<f32> {
     let mut metres = Field::new(terrain.grid.size, 0.0);
     metres.par_rows_mut().for_each(|(i, row)| {
@@ -117,7 +120,7 @@ fn metres(terrain: &Terrain) -> Field<f32> {
     metres
 }
 
-/// Mean elevation of what is known: where nothing is, the ground is as high as the rest.
+/// Returns the mean elevation of the cells with data. It is used where data is missing.
 fn level(terrain: &Terrain) -> f32 {
     let [rows, cols] = terrain.grid.size;
     let (sum, count) = (0..rows)
@@ -127,16 +130,16 @@ fn level(terrain: &Terrain) -> f32 {
     if count > 0.0 { (sum / count) as f32 } else { 0.0 }
 }
 
-/// How a sweep goes from one row to the next.
+/// The constants of a sweep from one row to the next.
 struct Sweep {
-    /// Where the neighbour in the padded row before lies that counts for `part`: 0 to the west, 2 to the east.
+    /// Offset into the padded previous row of the neighbour that has the weight `part`: 0 for west, 2 for east.
     beside: usize,
     part: f32,
-    /// How far a shadow falls from row to row, in metres.
+    /// Descent of a shadow from row to row, in metres.
     fall: f32,
-    /// What the mean keeps of itself from row to row.
+    /// Weight that the mean keeps from row to row.
     keep: f32,
-    /// Gain of a hop per metre over the mean.
+    /// Increase of the hop factor per metre above the mean.
     lift: f32,
 }
 
@@ -151,7 +154,7 @@ impl Sweep {
     }
 }
 
-/// The crest lines and means of a row, from those of the row before, between their ends.
+/// Computes the shadow elevations and means of a row from those of the previous row, without the padding.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn sweep_on(sweep: &Sweep, heights: &[f32], lines: [&mut [f32]; 2], shade: &mut [f32], lift: &mut [f32]) {
     let cols = heights.len();
@@ -170,7 +173,7 @@ fn sweep_on(sweep: &Sweep, heights: &[f32], lines: [&mut [f32]; 2], shade: &mut 
         let now = if z.is_nan() { before } else { sweep.keep * before + (1.0 - sweep.keep) * z };
         mean[j] = now;
         shade[j] = shadow;
-        // The greater of the two, and the shadow where there is no data.
+        // The greater of the two; the shadow where the ground is NaN.
         crest[j] = if z > shadow { z } else { shadow };
         let rise = if z.is_nan() { 0.0 } else { z - now };
         lift[j] = if rise.is_nan() { 1.0 } else { 1.0 + sweep.lift * rise };

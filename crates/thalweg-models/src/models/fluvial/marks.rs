@@ -1,28 +1,29 @@
-//! [`Marks`]: a set of cells that costs what is in it, not what the map is.
+//! [`Marks`]: a set of cells whose cost depends on the number of its members and not on the size of the map.
 
 use thalweg_core::Size;
 
-/// Bits in a word.
+/// Bits per word.
 const WORD: usize = 64;
 
-/// A set of cells: a bit a cell, rows from whole words on, and a bit for each word that is not empty.
+/// A set of cells as a two-level bitmap: one bit per cell, with each row starting at a new word, and one bit per word
+/// that is set if the word is not empty.
 pub struct Marks {
     size: Size,
-    /// Words of a row.
+    /// Words per row.
     words: usize,
     bits: Vec<u64>,
     filled: Vec<u64>,
 }
 
 impl Marks {
-    /// No cell of `size`.
+    /// Creates an empty set for a map of `size`.
     pub fn new(size: Size) -> Self {
         let words = size[1].div_ceil(WORD);
         let count = size[0] * words;
         Self { size, words, bits: vec![0; count], filled: vec![0; count.div_ceil(WORD)] }
     }
 
-    /// Bytes that the marks of so many cells take.
+    /// Returns the memory in bytes of a set for a map of the given size.
     pub fn bytes([rows, cols]: Size) -> u64 {
         let words = (rows * cols.div_ceil(WORD)) as u64;
         8 * (words + words.div_ceil(WORD as u64))
@@ -42,23 +43,26 @@ impl Marks {
         }
     }
 
-    /// Hands each cell to `take`, in row-major order, and forgets it.
+    /// Calls `take` for each cell in row-major order and clears the set.
     pub fn drain(&mut self, mut take: impl FnMut(usize, usize)) {
         self.drain_words(|words, word, mut bits| {
             let (i, first) = (word / words, word % words * WORD);
             while bits != 0 {
                 take(i, first + bits.trailing_zeros() as usize);
+                // Clears the lowest set bit.
                 bits &= bits - 1;
             }
         });
     }
 
-    /// Adds these cells and their eight neighbours to `other`, and forgets them.
+    /// Adds the cells of this set and their eight neighbours to `other`, and clears this set.
     pub fn spread(&mut self, other: &mut Self) {
         let (rows, last) = (self.size[0], u64::MAX >> (self.words * WORD - self.size[1]));
         self.drain_words(|words, word, bits| {
             let (i, w) = (word / words, word % words);
             let within = if w + 1 == words { last } else { u64::MAX };
+            // Shifts within the word cover the neighbours in the same word; the two `if`s below carry bits into
+            // adjacent words.
             let wide = (bits | (bits << 1) | (bits >> 1)) & within;
             for row in i.saturating_sub(1)..(i + 2).min(rows) {
                 let at = row * words + w;
@@ -79,6 +83,7 @@ impl Marks {
         self.filled[word / WORD] |= 1 << (word % WORD);
     }
 
+    /// Calls `take` with the words per row, the index and the bits of each word that is not empty, and clears the set.
     fn drain_words(&mut self, mut take: impl FnMut(usize, usize, u64)) {
         for (group, filled) in self.filled.iter_mut().enumerate() {
             while *filled != 0 {

@@ -17,125 +17,134 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Point, Result, Terrain, cho
 use thalweg_noise::given::springs::{self, SPRINGS, world_cell};
 
 params! {
-    /// Water poured, welling up or raining on the ground runs down from cell to cell, digs where it can carry more and
-    /// lays down where it cannot: channels below springs, fans where slopes end, filled hollows.
+    /// Water from springs, rain or a single drop runs from cell to cell, erodes where it can carry more sediment and
+    /// deposits where it cannot: channels below springs, fans at the ends of slopes, filled depressions.
     ///
-    /// A cell has ground z, water h and sediment s, all thicknesses. In a step, at once for all cells, a cell with water
-    /// looks at its eight neighbours k: d(k) = (z + h) − (z + h)(k), and those with d > 0 are its R receivers. Each gets
-    /// Δw(k) = min(h, d(k)) · d(k)/Σd / (R + 1) of water. With Δw = Σ Δw(k), the water that moves, the cell's capacity is
-    /// C = Kc·Δw:
+    /// A cell has ground z, water h and sediment s, all as thicknesses. A step is computed for all cells at the same
+    /// time. A cell with water compares itself with its eight neighbours k: d(k) = (z + h) − (z + h)(k), and those with
+    /// d > 0 are its R receivers. Each receives the water Δw(k) = min(h, d(k)) · d(k)/Σd / (R + 1). With Δw = Σ Δw(k),
+    /// the water that moves, the cell's capacity is C = Kc·Δw:
     ///
-    /// - Δw = 0: it lays Kd·s;
-    /// - s ≥ C: C goes with the water, in its shares, and Kd·(s − C) is laid;
-    /// - s < C: Ks·(C − s) is dug, and all of s with it goes with the water.
+    /// - Δw = 0: Kd·s is deposited;
+    /// - s ≥ C: C moves with the water, divided in the same shares, and Kd·(s − C) is deposited;
+    /// - s < C: Ks·(C − s) is eroded, and moves with the water together with all of s.
     ///
-    /// Kc, Kd and Ks are `capacity`, `deposition` and `softness`. A drop lifts `pickup` of ground with it where it falls; when
-    /// the last step is done, all sediment settles where it is. The water stays, as the layer `water`.
+    /// Kc, Kd and Ks are `capacity`, `deposition` and `softness`. The single drop erodes `pickup` where it falls.
+    /// After the last step, all sediment settles where it is. The water stays, as the layer `water`.
     ///
     /// Source: Musgrave, Kolb & Mace (1989), *The synthesis and rendering of eroded fractal terrains*, SIGGRAPH, §4,
-    /// doi:10.1145/74334.74337, and Musgrave's dissertation (1993), p. 58, as Craig 2008 renders it. We differ. All cells act
-    /// at once on the state before, so that no order of cells shows; the whole Δw would then make two cells swap for ever,
-    /// hence the R + 1. Water is shared among all lower neighbours, not given to the lowest; levels are those of the
-    /// water's surface. No cell is dug below the lowest ground that takes its water, without which a spring digs a
-    /// shaft. The rules as the document has them are options (`receivers`, `moves`, `capacity_from`, `pits`); that its code
-    /// raises the ground where it should dig, and gives all the sediment to each of several neighbours, is not. A capacity
-    /// from the fall as well, `capacity_from = "fall"`, is ours. Amounts of sediment under a unit are rounded up in some
-    /// steps and down in others, so that they add up.
+    /// doi:10.1145/74334.74337, and Musgrave's dissertation (1993), p. 58, as presented in the document by Craig
+    /// (2008). Deviations: all cells act at the same time on the previous state, so that no order of cells is visible;
+    /// with the whole Δw two cells would then exchange their water forever, hence the division by R + 1. Water is
+    /// divided among all lower neighbours, not given to the lowest one; levels are those of the water surface. No cell
+    /// is eroded below the lowest ground that receives its water; otherwise a spring would dig a shaft. The rules as
+    /// the document has them are options (`receivers`, `moves`, `capacity_from`, `pits`); two errors of its code are
+    /// not: it raises the ground where it should erode, and gives the whole sediment to each of several neighbours. A
+    /// capacity that also depends on the fall, `capacity_from = "fall"`, is an addition of this model. Amounts of
+    /// sediment below a unit are rounded up in some steps and down in others, so that they add up.
     ///
-    /// World terms. In a step water goes one cell, which at `velocity` takes dx/velocity seconds: so long do springs run
-    /// and rain falls in it. Springs are the table `springs` (`row`, `column`, `rate` in m³/s), in a recipe
-    /// `tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }`, in metres from the north-western corner. Time and
-    /// water are those of one flood: rain of 20 mm an hour digs centimetres, springs in spate some metres. A narrow channel
-    /// is a cell wide whatever the cell, so finer grids have narrower and deeper ones.
+    /// Units and resolution. In a step water moves by one cell, which takes dx/velocity seconds at `velocity`: springs
+    /// and rain supply water for that time. Springs are the table `springs` (`row`, `column`, `rate` in m³/s), in a
+    /// recipe `tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }`, in metres from the north-western
+    /// corner. Time and water are those of a single flood: rain of 20 mm an hour erodes centimetres, springs in flood
+    /// several metres. A narrow channel is one cell wide at any resolution, so finer grids have narrower and deeper
+    /// channels.
     ///
-    /// Beyond an open edge and beside cells without data the ground goes on level and dry: what flows there leaves. In
-    /// the sea water is gone, and its sediment laid down.
+    /// Beyond an open edge and next to cells without data the ground continues level and dry: what flows there leaves.
+    /// In the sea water disappears, and its sediment is deposited.
     ///
-    /// It needs nothing, heeds `rain`, `hardness`, `protect` and water that is there or given as the layer `water`, and leaves
-    /// the ground, `loose` and `water`. Only wet cells cost.
-    /// It breaks where water is thin: shares are rounded down, so up to 72 units (1.1 mm) stay on even ground as a film that
-    /// only evaporation takes away. On slopes with a capacity from Δw alone, water is soon laden and runs on without a
-    /// trace; `capacity_from = "fall"` cuts channels all the way down. The eight directions show on even slopes.
+    /// Layers: it needs none, uses `rain`, `hardness`, `protect` and existing water in the layer `water`, and writes
+    /// the ground, `loose` and `water`. Only wet cells cost time.
+    ///
+    /// Limits: thin water is inaccurate, since shares are rounded down: up to 72 units (1.1 mm) stay on level ground as
+    /// a film that only evaporation removes. On slopes, with a capacity from Δw alone, water is soon fully loaded and
+    /// runs on without eroding; `capacity_from = "fall"` cuts channels all the way down. The eight directions are
+    /// visible on even slopes.
     pub struct Fluvial {
-        /// How long water runs, with the steps that go with it.
+        /// Time for which water runs, which also sets the number of steps.
         duration: f64 = 7200.0, within 0.0..=1e9, unit "s", scales Age Size, source "ours";
-        /// Steps in all, instead of a duration; 0 leaves it to the duration.
+        /// Total number of steps, instead of a duration; 0 uses the duration.
         steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "Craig 2008, Iterations";
-        /// How fast water runs from cell to cell: sets how long a step is. Slow water gathers deeper from the same springs.
+        /// Speed at which water runs from cell to cell, which sets the time that a step stands for. Slow water from the
+        /// same springs becomes deeper.
         velocity: f64 = 1.0, within 0.001..=1000.0, unit "m/s", source "ours";
-        /// Rain over all land, times the layer `rain` where there is one: rills everywhere, more where waters meet. Where a drop
-        /// is poured and rain is not given, there is none.
+        /// Rain over all land, times the layer `rain` where there is one: it makes rills everywhere, and more where
+        /// waters meet. If `drop` is given and `rain` is not, there is no rain.
         rain: f64 = 20.0, within 0.0..=100_000.0, unit "mm/h", scales Rain, source "ours";
-        /// Water that evaporates where there is some: dries films and puddles, ends thin streams.
+        /// Evaporation from wet cells: dries films and puddles, and ends thin streams.
         evaporation: f64 = 0.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
-        /// Water of a single drop, poured before the first step; 0 is none.
+        /// Water of a single drop, poured before the first step; 0 pours none.
         drop: f64 = 0.0, within 0.0..=1e12, unit "m³", source "Craig 2008, WaterPercent";
         /// Where the drop falls, eastward from the world's north-western corner.
         x: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, X";
         /// Where the drop falls, southward from the world's north-western corner.
         y: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, Y";
-        /// Ground that the drop lifts where it falls, down to the floor at most.
+        /// Thickness of ground that the drop erodes where it falls, down to the floor at most.
         pickup: f64 = 0.0, within 0.0..=16_000.0, unit "m", source "Craig 2008, PickupRate";
-        /// Kc: sediment that moving water can carry, as a share of it; more digs deeper before anything is laid.
+        /// Kc, the sediment that moving water can carry, as a share of the water: higher values erode deeper before
+        /// anything is deposited.
         capacity: f64 = 0.3, within 0.0..=1.0, unit "1", source "Musgrave 1989; value ours";
-        /// Kd: share of the sediment over capacity that is laid in a step; less carries it farther, into flatter fans.
+        /// Kd, the share of the sediment over capacity that is deposited in a step: lower values carry it farther, into
+        /// flatter fans.
         deposition: f64 = 0.1, within 0.0..=1.0, unit "1", source "Musgrave 1989";
-        /// Ks: share of the missing sediment that is dug in a step: how soft the ground is.
+        /// Ks, the share of the missing sediment that is eroded in a step: the softness of the ground.
         softness: f64 = 0.3, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Musgrave 1989";
-        /// Which neighbours take a cell's water.
+        /// Which neighbours receive a cell's water.
         receivers: Receivers = Receivers::All, within .., unit "1", source "ours; Musgrave 1989";
-        /// How much of the difference in levels moves.
+        /// How much of the difference in water levels moves.
         moves: Moves = Moves::Share, within .., unit "1", source "ours; Musgrave 1989";
-        /// Which water the capacity is reckoned from.
+        /// Which water determines the transport capacity.
         capacity_from: CapacityFrom = CapacityFrom::Moved, within .., unit "1", source "Musgrave 1989; Craig 2008";
-        /// Whether a cell may be dug below the ground that its water goes to, as in the document: shafts under springs.
+        /// True if a cell may be eroded below the ground that its water flows to, as in Craig's document: springs then
+        /// dig shafts.
         pits: bool = false, within .., unit "1", source "Craig 2008";
-        /// No cell is dug below this elevation.
+        /// Elevation below which no cell is eroded.
         floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief,
             source "Craig 2008, where it is 0";
     }
 }
 
 choice! {
-    /// The neighbours that take a cell's water.
+    /// The neighbours that receive a cell's water.
     pub enum Receivers {
-        /// All whose water stands lower, in proportion to the difference: streams that spread and join.
+        /// All neighbours with a lower water level, in proportion to the difference: streams spread and join.
         All = "all",
-        /// That with the lowest water, equals alike: single threads.
+        /// The neighbour with the lowest water level, or several equal ones in equal shares: single threads.
         Lowest = "lowest",
-        /// That with the lowest ground not above the cell's own, whatever water stands on it, as in the document's code.
+        /// The neighbour with the lowest ground not above the cell's own, regardless of its water, as in the code of
+        /// Craig's document.
         LowestGround = "lowest_ground",
     }
 }
 
 choice! {
-    /// How much of a difference in levels moves.
+    /// How much of the difference in water levels moves.
     pub enum Moves {
-        /// The receivers' and the cell's own even share: water comes to rest.
+        /// The difference divided evenly among the receivers and the cell itself: water comes to rest.
         Share = "share",
-        /// All of it, as Musgrave has it: water sloshes to and fro.
+        /// The whole difference, as in Musgrave's rules: water sloshes back and forth.
         Full = "full",
     }
 }
 
 choice! {
-    /// The water that the capacity is reckoned from.
+    /// The water that determines the transport capacity.
     pub enum CapacityFrom {
-        /// What moves: deep still water carries little.
+        /// The water that moves: deep still water carries little.
         Moved = "moved",
-        /// All that the cell has, as in the document's code.
+        /// All water of the cell, as in the code of Craig's document.
         Whole = "whole",
-        /// What moves times its fall, the tangent of the slope of its surface, 1 at most: steep water digs all the way
-        /// down, and slack water lays down.
+        /// The water that moves times its fall, the tangent of the slope of its surface, at most 1: steep water erodes
+        /// all the way down, and slack water deposits.
         Fall = "fall",
     }
 }
 
-/// Deepest drop accepted, in metres: as deep as heights are high.
+/// Maximum depth of the parameter `drop` on its cell, in metres: the highest elevation that can be stored.
 const DEEPEST_DROP: f64 = 16_000.0;
 
 impl Fluvial {
-    /// Seconds of flow that a step stands for: those in which water runs the width of a cell.
+    /// Returns the seconds of flow that a step stands for: the time in which water crosses a cell.
     pub fn seconds(&self, grid: &Grid) -> f64 {
         grid.cell / self.velocity
     }
@@ -145,7 +154,7 @@ impl Model for Fluvial {
     fn about(&self) -> About {
         About {
             name: "fluvial",
-            summary: "Water from springs, drops and rain runs from cell to cell, digs channels and lays fans.",
+            summary: "Water from springs, drops and rain flows from cell to cell, erodes channels and deposits fans.",
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
             uses: &[RAIN, HARDNESS, PROTECT, WATER],
@@ -189,7 +198,7 @@ impl Model for Fluvial {
     }
 
     fn reach(&self, _grid: &Grid) -> StepReach {
-        // What a cell gets depends on what its neighbours give, which depends on their neighbours.
+        // The inflow of a cell depends on the outflow of its neighbours, which depends on their neighbours.
         StepReach::Cells(2)
     }
 
@@ -215,19 +224,19 @@ impl Model for Fluvial {
 struct Flow {
     model: Fluvial,
     steps: u32,
-    /// Cells whose state the last step changed, and those that are not at rest.
+    /// Cells whose state changed in the last step, and those that are not at rest.
     changed: Marks,
-    /// These and their neighbours: all others do nothing.
+    /// These and their neighbours: all other cells are unaffected.
     active: Marks,
-    /// Whether the marks are still to be found from the terrain.
+    /// True until the marks have been set from the terrain.
     fresh: bool,
     /// Active cells with water or sediment, in row-major order.
     wet: Vec<u32>,
-    /// What those near the front do.
+    /// Plans of cells that have been computed and not yet applied.
     plans: Vec<Plan>,
 }
 
-/// Cells planned together: enough for all threads, few enough for the cache.
+/// Number of cells planned together: enough for all threads, few enough for the cache.
 const CHUNK: usize = 1 << 14;
 
 impl Stepper for Flow {
@@ -266,7 +275,7 @@ impl Stepper for Flow {
 }
 
 impl Flow {
-    /// Marks all that is wet, in one look over the map.
+    /// Marks all wet cells and all cells with sediment, in one pass over the map.
     fn find(&mut self, terrain: &Terrain) -> Result<()> {
         let cols = terrain.grid.cols();
         if let Some(water) = terrain.float(&WATER) {
@@ -287,7 +296,7 @@ impl Flow {
         Ok(())
     }
 
-    /// Pours what springs give in this step, and before the first the drop.
+    /// Adds the water of the springs in this step and, in the first step, the parameter `drop`.
     fn pour(&mut self, state: &mut State<'_>, rules: &Rules, sources: &[springs::SpringSource], step: u32) {
         let (seconds, area) = (self.model.seconds(&state.terrain.grid), state.terrain.grid.cell_area());
         for source in sources {
@@ -305,7 +314,7 @@ impl Flow {
         }
     }
 
-    /// Puts water on a cell.
+    /// Adds water to a cell.
     fn put(&mut self, state: &mut State<'_>, cell: Cell, amount: i64) {
         if amount > 0 && !state.terrain.is_nodata(cell.row, cell.col) {
             state.water.add(cell, amount);
@@ -314,7 +323,7 @@ impl Flow {
         }
     }
 
-    /// Rain and evaporation, the sea's taking of what has reached it; and the list of cells that may act.
+    /// Applies rain and evaporation, removes water in the sea, and lists the cells that may act in this step.
     fn weather(&mut self, state: &mut State<'_>, rules: &Rules, step: u32) {
         let per_hour = self.model.seconds(&state.terrain.grid) / 3.6e6;
         let (rain, evaporation) = (self.model.rain * per_hour, self.model.evaporation * per_hour);
@@ -352,7 +361,8 @@ impl Flow {
         });
     }
 
-    /// Lets all wet cells act at once: a cell's plan is carried out only when all that look at what it changes are made.
+    /// Lets all wet cells act simultaneously: a cell's plan is applied only once all plans that read the cells it
+    /// changes have been computed.
     fn flow(&mut self, state: &mut State<'_>, rules: &Rules) {
         let cols = state.terrain.grid.cols();
         let drying = self.model.evaporation > 0.0;
@@ -362,7 +372,7 @@ impl Flow {
             next += chunk.len();
             let scene = state.scene();
             self.plans.par_extend(chunk.par_iter().with_min_len(512).map(|at| rules.plan(&scene, *at)));
-            // A plan changes cells up to a row away, and plans look a row away.
+            // Applying a plan changes cells up to one row away, and computing one reads cells up to one row away.
             let front = self.wet.get(next).map_or(usize::MAX, |at| (*at as usize / cols).saturating_sub(2) * cols);
             let ready = self.plans.partition_point(|plan| (plan.at as usize) < front);
             for plan in self.plans.drain(..ready) {
@@ -371,7 +381,7 @@ impl Flow {
         }
     }
 
-    /// Lays down all sediment where it is; water that has reached the sea is gone.
+    /// Deposits all sediment where it is, and removes the water of cells in the sea.
     fn settle(&mut self, state: &mut State<'_>, rules: &Rules) {
         self.changed.drain(|i, j| {
             let cell = Cell::new(i, j);
@@ -389,7 +399,8 @@ impl Flow {
     }
 }
 
-/// Whole units that fall in step number `step` of an amount in metres a step: amounts under a unit add up over the steps.
+/// Returns the whole units that fall in step number `step` at a rate in metres per step. Amounts below a unit
+/// accumulate over the steps.
 fn within_step(metres: f64, step: u32) -> i64 {
     let until = |steps: f64| (steps * (metres * UNITS)).floor() as i64;
     until(f64::from(step) + 1.0).saturating_sub(until(f64::from(step))).clamp(0, MAX_WATER)

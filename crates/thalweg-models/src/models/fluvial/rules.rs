@@ -1,4 +1,4 @@
-//! What one cell's water does in a step, from the ground as the last step left it.
+//! Computes the action of a cell in one step from the state that the last step left.
 
 use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
 use thalweg_core::base::cast::share_of;
@@ -6,82 +6,83 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::D8;
 
-/// Deepest water that counts for what flows, in units: products of two depths then fit 64 bits.
+/// Maximum depth of water used for flow, in units: the product of two depths then fits 64 bits.
 const DEEPEST: i64 = 1 << 31;
 
-/// Most sediment on a cell, in units: two of them never overflow.
+/// Maximum sediment on a cell, in units: the sum of two such amounts does not overflow an `i32`.
 pub const MAX_SUSPENDED: i32 = (1 << 30) - 1;
 
-/// Deepest water that is kept, in units (16 000 km).
+/// Maximum depth of water that is stored, in units (about 16 000 km).
 pub const MAX_WATER: i64 = 1 << 40;
 
-/// A depth of water in whole units, whatever stands in the layer.
+/// Converts a depth of water to whole units. Returns 0 for negative values and for values that are not finite.
 #[inline]
 pub fn units_of(depth: f32) -> i64 {
     let units = depth * UNITS as f32;
     if units > 0.0 && units.is_finite() { (units as i64).min(MAX_WATER) } else { 0 }
 }
 
-/// The terrain as a step finds it.
+/// The terrain at the beginning of a step.
 pub struct Scene<'a> {
-    /// Cells, edges and sea.
+    /// Cells, edges and sea level.
     pub grid: &'a Grid,
     /// Elevation.
     pub ground: &'a Field<Height>,
     /// Depth of water in metres, in whole units.
     pub water: &'a Field<f32>,
-    /// Sediment in the water.
+    /// Suspended sediment.
     pub suspended: &'a Field<Height>,
-    /// Loose upper part of the ground.
+    /// Thickness of the sediment layer, the loose upper part of the ground.
     pub loose: Option<&'a Field<Height>>,
     /// Cells without data.
     pub nodata: Option<&'a Field<bool>>,
-    /// Share of a cut that bedrock withstands.
+    /// Share by which bedrock reduces erosion, 0 to 1.
     pub hardness: Option<&'a Field<f32>>,
-    /// Share of a cut that is withheld.
+    /// Share by which erosion is suppressed in any material, 0 to 1.
     pub protect: Option<&'a Field<f32>>,
 }
 
-/// What a cell gives in a step, in units.
+/// The planned action of a cell in a step, in units.
 #[derive(Clone, Copy, Default)]
 pub struct Plan {
-    /// Row-major number of the cell.
+    /// Row-major index of the cell.
     pub at: u32,
     /// Water to each neighbour.
     pub water: [u32; 8],
     /// Sediment to each neighbour.
     pub solid: [u32; 8],
-    /// Neighbours beyond an open edge or without data: what goes there leaves the world.
+    /// Bitmap of the neighbours beyond an open edge or without data: what flows there leaves the world.
     pub beyond: u8,
-    /// Neighbours in the sea: water that goes there is gone.
+    /// Bitmap of the neighbours in the sea: water that flows there is removed.
     pub sea: u8,
-    /// Dug from the ground here.
+    /// Amount eroded from the ground here.
     pub dug: i32,
-    /// Laid on the ground here.
+    /// Amount deposited on the ground here.
     pub laid: i32,
-    /// Whether the highest accepted ground held back what was to be laid.
+    /// True if the highest elevation that can be stored limited the deposition.
     pub limited: bool,
 }
 
-/// The parameters as a step on this grid uses them.
+/// The parameters, converted to the units of a step on this grid.
 pub struct Rules {
     capacity: f64,
     deposition: f64,
     softness: f64,
     capacity_from: CapacityFrom,
-    /// Units of fall per unit of slope to each neighbour, straight and diagonal.
+    /// Distance to each neighbour in units, orthogonal and diagonal: a fall in units divided by it is a slope.
     run: [f64; 2],
     receivers: Receivers,
     full: bool,
     pits: bool,
     floor: i32,
     sea: Option<i32>,
-    /// Where in 0..1 this step rounds amounts of sediment up: what is under a unit is dug or laid in some steps.
+    /// Rounding offset of this step in 0..1: it rounds amounts of sediment up in some steps and down in others, so
+    /// that amounts below a unit are eroded or deposited in some steps.
     phase: f64,
 }
 
 impl Rules {
-    /// As `model` has them, for step number `step`.
+    /// Converts the parameters of `model` for step number `step`.
     pub fn new(model: &Fluvial, grid: &Grid, step: u32) -> Self {
         Self {
             capacity: model.capacity,
@@ -94,24 +95,26 @@ impl Rules {
             pits: model.pits,
             floor: Height::saturating(model.floor).0,
             sea: grid.sea_level.map(|sea| sea.0),
-            // Multiples of the golden section (in 2³²nds) fall as evenly as can be; step 0 rounds down.
+            // Multiples of the golden section (in units of 2⁻³²) are distributed as evenly as possible; step 0 rounds
+            // down.
             phase: f64::from(step.wrapping_mul(2_654_435_769)) / 4_294_967_296.0,
         }
     }
 
-    /// Whether ground of this height lies in the sea.
+    /// Returns true if ground of this height is in the sea.
     #[inline]
     pub fn is_sea(&self, ground: Height) -> bool {
         self.sea.is_some_and(|sea| ground.0 <= sea)
     }
 
-    /// Whole units of an amount ≥ 0, up in some steps and down in others so that many steps make the amount.
+    /// Rounds an amount ≥ 0 to whole units, up in some steps and down in others, so that the sum over many steps is
+    /// right.
     #[inline]
     fn units(&self, amount: f64) -> i32 {
         (amount + self.phase).min(f64::from(MAX_SUSPENDED)) as i32
     }
 
-    /// What the cell does that has water or sediment.
+    /// Plans the action of a cell that has water or sediment.
     pub fn plan(&self, scene: &Scene<'_>, at: u32) -> Plan {
         let cols = scene.grid.cols();
         let cell = Cell::new(at as usize / cols, at as usize % cols);
@@ -153,20 +156,21 @@ impl Rules {
         plan
     }
 
-    /// What a drop lifts that falls on the cell, of `amount` units.
+    /// Returns the amount in units that the parameter `drop` lifts from the cell where it falls, at most `amount`.
     pub fn lifted(&self, scene: &Scene<'_>, cell: Cell, amount: f64) -> i32 {
         let room = MAX_SUSPENDED - scene.suspended[cell].0;
         let outside = scene.nodata.is_some_and(|mask| mask[cell]) || self.is_sea(scene.ground[cell]);
         if outside { 0 } else { self.dug(scene, cell, amount, i32::MIN).min(room) }
     }
 
-    /// Lays up to `amount` on the cell.
+    /// Plans the deposition of up to `amount` on the cell.
     fn lay(&self, plan: &mut Plan, ground: i32, amount: i32) {
         plan.laid = amount.min(Height::MAX.0 - ground).max(0);
         plan.limited = plan.laid < amount;
     }
 
-    /// What is dug when `amount` is to be: loose ground first, and bedrock as its hardness lets it.
+    /// Returns the amount eroded for a potential erosion of `amount`: sediment erodes first, then bedrock in
+    /// accordance with its hardness. No cell is eroded below `bed` unless pits are allowed.
     fn dug(&self, scene: &Scene<'_>, cell: Cell, amount: f64, bed: i32) -> i32 {
         let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(share_of(field[cell])));
         let amount = amount * (1.0 - factor(scene.protect));
@@ -176,12 +180,13 @@ impl Rules {
         self.units(amount.min(loose) + rock).min(scene.ground[cell].0.saturating_sub(lowest)).max(0)
     }
 
-    /// Shares out the cell's water.
+    /// Divides the cell's outflow among its receivers and stores it in `plan`.
     #[inline]
     fn share_out(&self, scene: &Scene<'_>, cell: Cell, depth: i64, plan: &mut Plan) -> Flow {
         let [rows, cols] = scene.grid.size;
         let ground = scene.ground[cell].0;
         let surface = i64::from(ground) + depth;
+        // Differences between the water level here and at the eight neighbours, and the ground of these.
         let mut drops = [0i64; 8];
         let mut grounds = [i32::MAX; 8];
         for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
@@ -191,7 +196,7 @@ impl Rules {
                 continue;
             }
             if !inside || scene.nodata.is_some_and(|mask| mask[(r, c)]) {
-                // Beyond, the ground goes on level and dry.
+                // Beyond the world the ground continues level and dry.
                 plan.beyond |= 1 << k;
                 (grounds[k], drops[k]) = (ground, depth);
                 continue;
@@ -204,6 +209,7 @@ impl Rules {
                 (z, surface - (i64::from(z) + units_of(scene.water[(r, c)]).min(DEEPEST)))
             };
         }
+        // Bitmap of the receivers, as the option `receivers` selects them.
         let highest = drops.into_iter().max().unwrap_or(0);
         let lowest = grounds.into_iter().min().unwrap_or(i32::MAX);
         let takes = |k: usize| match self.receivers {
@@ -219,7 +225,8 @@ impl Rules {
         let least = each().map(|k| drops[k]).fold(depth, i64::min).max(0);
         let mut flow = Flow { bed: i32::MAX, ..Flow::default() };
         for k in each() {
-            // Rounded down each on its own: what is left over stays, and no order of neighbours shows.
+            // Each part is rounded down on its own: the remainder stays, and the result does not depend on the order
+            // of neighbours.
             let amount = match self.receivers {
                 Receivers::All => part_of(depth.min(drops[k]), drops[k], sum * parts),
                 _ => part_of(least, 1, count * parts),
@@ -230,7 +237,7 @@ impl Rules {
         }
         if self.capacity_from == CapacityFrom::Fall && flow.moved > 0 {
             let fall = |k: usize| f64::from(plan.water[k]) * (drops[k] as f64 / self.run[k % 2]).clamp(0.0, 1.0);
-            // Opposite neighbours first: a turned or mirrored terrain then gives the same bits.
+            // Opposite neighbours are added first: a rotated or mirrored terrain then gives identical bits.
             let pairs = |k: usize| (fall(k) + fall(k + 4)) + (fall(k + 2) + fall(k + 6));
             flow.fall = pairs(0) + pairs(1);
         }
@@ -241,32 +248,33 @@ impl Rules {
 /// The water that leaves a cell in a step.
 #[derive(Default)]
 struct Flow {
-    /// All of it, in units.
+    /// Total outflow, in units.
     moved: i64,
-    /// Each part times the tangent of its fall.
+    /// Sum of each part times its slope, the fall over the distance, limited to 1.
     fall: f64,
-    /// The lowest ground that takes some.
+    /// Lowest ground among the receivers.
     bed: i32,
 }
 
-/// a·b/c rounded down, for 0 ≤ a·b < 2⁶³ and 0 < c < 2⁵³.
+/// Returns a·b/c rounded down, for 0 ≤ a·b < 2⁶³ and 0 < c < 2⁵³.
 #[inline]
 fn part_of(a: i64, b: i64, c: i64) -> i64 {
     let product = a * b;
     if product < 1 << 53 {
-        // Exact: a quotient that is not whole is 1/c or more below the next whole number, its rounding error less.
+        // Exact: a quotient that is not whole is at least 1/c below the next whole number, and its rounding error is
+        // smaller.
         (product as f64 / c as f64) as i64
     } else {
         product / c
     }
 }
 
-/// Whether a step out of this window leaves the world, over open sides alone.
+/// Returns true if a step out of this window leaves the world, over open edges only.
 fn leads_out(grid: &Grid, cell: Cell, [di, dj]: [isize; 2]) -> bool {
     let Cell { row, col } = grid.world_cell(cell.row, cell.col);
     let (row, col) = (row + di as i64, col + dj as i64);
     let [rows, cols] = grid.world.map(|n| n as i64);
-    // A window's own border is no edge: beyond it lies the next tile, and no side is crossed.
+    // The border of a window is no edge: the next tile is beyond it, so no side of the world is crossed.
     let crossed = [row < 0, col >= cols, row >= rows, col < 0];
     let mut sides = crossed.iter().zip(grid.edges).filter(|(crossed, _)| **crossed).peekable();
     sides.peek().is_some() && sides.all(|(_, edge)| edge == Edge::Open)

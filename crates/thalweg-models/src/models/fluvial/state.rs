@@ -1,4 +1,4 @@
-//! The terrain at work, and what is done to it; every change of water and ground goes through here, and is counted.
+//! The working state of a step. Every change of water and ground is made and counted here.
 
 use crate::model::MassBalance;
 use crate::models::fluvial::marks::Marks;
@@ -8,20 +8,20 @@ use thalweg_core::terrain::{HARDNESS, PROTECT};
 use thalweg_core::{Cell, Field, Grid, Height, Terrain};
 use thalweg_flow::D8;
 
-/// What was done, in units.
+/// The amounts moved in a step, in units.
 #[derive(Default)]
 pub struct Tally {
-    /// Taken from the ground.
+    /// Eroded from the ground.
     pub eroded: i64,
-    /// Laid on the ground.
+    /// Deposited on the ground.
     pub deposited: i64,
     /// Carried out of the world.
     pub exported: i64,
-    /// Times that a limit of heights or amounts held a cell back.
+    /// Number of times that a limit on heights or amounts took effect.
     pub limited: u64,
-    /// Water that rained.
+    /// Water from rain.
     pub rained: i128,
-    /// Water from springs and the drop.
+    /// Water from springs and the parameter `drop`.
     pub poured: i128,
     /// Water that evaporated.
     pub evaporated: i128,
@@ -30,7 +30,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// As a ledger.
+    /// Converts the amounts to a mass balance. Water is stated in m³.
     pub fn budget(&self, water: &Water, grid: &Grid) -> MassBalance {
         let cubic = |units: f64| units / UNITS * grid.cell_area();
         MassBalance {
@@ -39,7 +39,7 @@ impl Tally {
             exported: self.exported.into(),
             limited: self.limited,
             rained: cubic(self.rained as f64),
-            // What rounding of depths makes is poured in, what it loses has drained.
+            // Water gained by the rounding of depths is booked as poured, water lost as drained.
             poured: cubic(self.poured as f64 + (-water.lost).max(0.0)),
             evaporated: cubic(self.evaporated as f64),
             drained: cubic(self.drained as f64 + water.lost.max(0.0)),
@@ -50,20 +50,21 @@ impl Tally {
 
 /// Depths of water, in whole units of height.
 pub struct Water {
-    /// In metres.
+    /// Depths in metres.
     pub depths: Field<f32>,
-    /// Water that a layer of `f32` cannot hold, or that stood there in parts of a unit, in units; 0 under 256 m.
+    /// Water in units lost so far because an `f32` cannot represent the depth, or because the layer held fractions of
+    /// a unit; negative if gained. Below 256 m an `f32` represents whole units exactly.
     pub lost: f64,
 }
 
 impl Water {
-    /// The depth over a cell.
+    /// Returns the depth over a cell, in units.
     #[inline]
     pub fn units(&self, cell: Cell) -> i64 {
         units_of(self.depths[cell])
     }
 
-    /// Gives a cell so much more water, or less.
+    /// Changes the water of a cell by `more` units, which may be negative.
     #[inline]
     pub fn add(&mut self, cell: Cell, more: i64) {
         let depth = &mut self.depths[cell];
@@ -74,20 +75,20 @@ impl Water {
     }
 }
 
-/// The terrain at work, its layers of water and sediment taken out of it.
+/// The terrain during a step, with its layers of water and sediment taken out.
 pub struct State<'a> {
-    /// All but these layers.
+    /// The terrain without these layers.
     pub terrain: &'a mut Terrain,
-    /// Water.
+    /// Depths of water.
     pub water: Water,
-    /// Sediment in the water.
+    /// Suspended sediment.
     pub suspended: Field<Height>,
-    /// What the step has done so far.
+    /// Amounts moved so far in this step.
     pub tally: Tally,
 }
 
 impl State<'_> {
-    /// As plans see it.
+    /// Returns the read-only view from which plans are computed.
     pub fn scene(&self) -> Scene<'_> {
         Scene {
             grid: &self.terrain.grid,
@@ -101,7 +102,7 @@ impl State<'_> {
         }
     }
 
-    /// Takes ground into the water.
+    /// Erodes ground into the water.
     pub fn dig(&mut self, cell: Cell, amount: i32) {
         self.terrain.ground[cell].0 -= amount;
         if let Some(loose) = &mut self.terrain.loose {
@@ -111,7 +112,7 @@ impl State<'_> {
         self.tally.eroded += i64::from(amount);
     }
 
-    /// Lays sediment from the water on the ground.
+    /// Deposits sediment from the water on the ground.
     pub fn lay(&mut self, cell: Cell, amount: i32) {
         self.terrain.ground[cell].0 += amount;
         if let Some(loose) = &mut self.terrain.loose {
@@ -121,7 +122,7 @@ impl State<'_> {
         self.tally.deposited += i64::from(amount);
     }
 
-    /// Does what a cell has planned, and marks the cells that this changes or leaves moving.
+    /// Applies a cell's plan, and marks the cells that it changes or that are not at rest.
     pub fn carry_out(&mut self, plan: &Plan, changed: &mut Marks, drying: bool) {
         let cols = self.terrain.grid.cols();
         let cell = Cell::new(plan.at as usize / cols, plan.at as usize % cols);
@@ -159,7 +160,7 @@ impl State<'_> {
         }
     }
 
-    /// Sediment comes to a cell; what is beyond all measure leaves the world.
+    /// Adds inflowing sediment to a cell. Sediment above [`MAX_SUSPENDED`] leaves the world.
     fn bring(&mut self, cell: Cell, solid: i32) {
         let suspended = &mut self.suspended[cell];
         let kept = solid.min(MAX_SUSPENDED - suspended.0);

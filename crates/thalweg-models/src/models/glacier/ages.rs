@@ -1,4 +1,4 @@
-//! The stepper: ice flows for a while, then its bed is worn, and again.
+//! The stepper: alternates between the flow of ice and the erosion of its bed.
 
 use std::sync::atomic::AtomicI64;
 
@@ -18,13 +18,13 @@ use thalweg_core::{Field, Grid, Height, Result, Terrain};
 /// Weight of ice in bar/m: 917 kg/m³ · 9.81 m/s².
 const WEIGHT: f64 = 0.089_957_7;
 
-/// Glaciers through the ages.
+/// Steps the glaciers through growth and erosion.
 pub struct Ages {
     model: Glacier,
     flow: Flow,
-    /// The steepest slope that stands, for a stage's key.
+    /// Steepest stable slope in each cell, with the key of the stage that it was computed for.
     steepest: Option<(Key, Field<f32>)>,
-    /// Steps in which ice grows, and all steps.
+    /// Number of steps in which ice only grows, and number of all steps.
     counts: [u32; 2],
 }
 
@@ -35,12 +35,12 @@ impl Ages {
         Self { model, flow: Flow::new(grid), steepest: None, counts }
     }
 
-    /// Γs in 1/(m·a).
+    /// Returns Γs in 1/(m·a).
     fn slide(&self) -> f64 {
         self.model.sliding * WEIGHT * WEIGHT * WEIGHT
     }
 
-    /// Years of wear in a step.
+    /// Returns the years of erosion in a step.
     fn wears(&self) -> f64 {
         self.model.years / f64::from(self.counts[1] - self.counts[0]).max(1.0)
     }
@@ -68,7 +68,7 @@ impl Ages {
         }
     }
 
-    /// Lets the ice wear its bed, carry and lay down, and what is too steep fall.
+    /// Lets the ice erode its bed and transport and deposit till, then lets slopes that are too steep fail.
     fn wear(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: Key) -> Result<MassBalance> {
         let years = self.wears();
         let (slide, coupling) = (self.slide(), self.model.coupling);
@@ -81,6 +81,7 @@ impl Ages {
         let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| factors(&terrain.layers, &spec));
         let removed = book_cut(&before, &mut worn, &mut loose, Guards { protect, hardness })?;
 
+        // The share `till` of the eroded rock travels with the ice.
         let share = self.model.till;
         let cuts = before.as_slice().iter().zip(worn.as_slice());
         let mut load: Vec<_> = cuts.map(|(a, b)| AtomicI64::new((f64::from(a.0 - b.0) * share) as i64)).collect();
@@ -90,7 +91,7 @@ impl Ages {
         let cells = worn.as_mut_slice().iter_mut().zip(loose.as_mut_slice());
         for ((height, loose), load) in cells.zip(load) {
             let load = load.into_inner();
-            // Beyond the accepted heights nothing is laid.
+            // Nothing is deposited above the highest elevation that can be stored.
             let laid = load.min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
             height.0 += laid as i32;
             loose.0 += laid as i32;
@@ -105,7 +106,7 @@ impl Ages {
         Ok(budget)
     }
 
-    /// Lets what is too steep fall, and melt water carry it off.
+    /// Lets slopes that are too steep fail; meltwater carries the material off.
     fn fall(&mut self, terrain: &mut Terrain, key: Key) -> Result<MassBalance> {
         let Glacier { slope_limit, slope_variation, slope_wavelength, .. } = self.model;
         if slope_limit >= 90.0 {
@@ -153,8 +154,8 @@ impl Stepper for Ages {
     }
 }
 
-/// The ice that there is, and what of it has no room: till, or a stage before, has raised the ground under it. A layer given
-/// with less than nothing has none.
+/// Takes the ice layer from the terrain, and counts the ice that has no room because till or an earlier stage has
+/// raised the ground under it. Negative thickness in a given layer counts as no ice.
 fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
     let mut spent = Spent::default();
     let Cells::Height(mut ice) = terrain.take(&ICE) else {
@@ -171,8 +172,8 @@ fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
     (ice, spent)
 }
 
-/// Metres by which the snowline lies lower in each cell where the shade lies towards `azimuth`: `most` times the sine of
-/// the slope, as it is over `WIDE`, times the cosine between its aspect and the shade's.
+/// Returns the metres by which the snowline is lower in each cell, where the shade is towards `azimuth`: `most` times
+/// the sine of the slope, smoothed over `WIDE`, times the cosine of the angle between its aspect and the shade.
 fn shade(land: Land<'_>, most: f64, azimuth: f64) -> Field<f32> {
     let mut smooth = land.ground.map(|height| height.metres() as f32);
     blur(&mut smooth, WIDE / land.grid.cell);
@@ -182,14 +183,14 @@ fn shade(land: Land<'_>, most: f64, azimuth: f64) -> Field<f32> {
         let per = |a: usize, b: usize| 1.0 / (a.abs_diff(b).max(1) as f64 * land.grid.cell);
         let (west_of, east_of) = (j.saturating_sub(1), (j + 1).min(cols - 1));
         let (north_of, south_of) = (i.saturating_sub(1), (i + 1).min(rows - 1));
-        // How much it falls towards the east and towards the north.
+        // Fall towards the east and towards the north.
         let x = f64::from(smooth[(i, west_of)] - smooth[(i, east_of)]) * per(west_of, east_of);
         let y = f64::from(smooth[(south_of, j)] - smooth[(north_of, j)]) * per(north_of, south_of);
         (most * (x * east + y * north) / (1.0 + x * x + y * y).sqrt()) as f32
     })
 }
 
-/// Distance in metres over which the side that a slope faces is that of the mountain, and not of a gully.
+/// Smoothing distance in metres: over it a slope's aspect is that of the mountain, and not of a gully.
 const WIDE: f64 = 150.0;
 
 fn land(terrain: &Terrain) -> Land<'_> {

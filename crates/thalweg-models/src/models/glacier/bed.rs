@@ -1,4 +1,4 @@
-//! What sliding ice does to its bed.
+//! The erosion of a glacier's bed.
 
 use rayon::prelude::*;
 
@@ -10,12 +10,12 @@ use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height};
 
-/// The most that a cell is cut in a step, as a part of its width.
+/// Maximum depth that a cell is cut in a step, as a share of its width.
 const MOST: f64 = 0.25;
 
-/// Speed of sliding in m/a, the mean over a distance of `coupling` metres; `slide` is Γs.
+/// Computes the sliding speed of the ice in m/a, averaged over `coupling` metres; `slide` is Γs.
 ///
-/// Through each side ice slides as it is given there; a cell's speed is the mean of what passes its opposite sides.
+/// The speed is evaluated at each side of a cell. A cell's speed is the mean of those at its opposite sides.
 pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, coupling: f64) -> Field<f32> {
     flow.look(land, ice);
     let flow = &*flow;
@@ -43,7 +43,7 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
             return 0.0;
         }
         let out = sides[k];
-        // What comes in over a side leaves the neighbour over its opposite one.
+        // Ice that enters over a side leaves the neighbour over the opposite one.
         let around = land.around(k);
         let comes = |side: usize| around[side].map_or(0.0, |from| sides[from][side ^ 1]);
         let u = 0.5 * ((out[1] + comes(0)) - (out[0] + comes(1)));
@@ -54,8 +54,9 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
     speed
 }
 
-/// Units by which cell `k` may be cut before its bed rises along the ice by more than `adverse` times as much as the ice's
-/// surface falls. Lower neighbours count by how far the surface falls to them; in a hollow of the surface nothing is cut.
+/// Returns the units by which cell `k` may be cut before its bed rises along the ice by more than `adverse` times the
+/// fall of the ice surface. Lower neighbours are weighted by the fall of the surface towards them. In a depression of
+/// the surface the result is 0.
 fn above_rise(flow: &Flow, land: Land<'_>, k: usize, adverse: f64) -> i64 {
     let ground = land.ground.as_slice();
     let (falls, around) = (flow.falls(land, k), land.around(k));
@@ -69,14 +70,14 @@ fn above_rise(flow: &Flow, land: Land<'_>, k: usize, adverse: f64) -> i64 {
     if sum > 0.0 { (lies / sum).max(0.0) as i64 } else { 0 }
 }
 
-/// How many times as fast as level bed a knob of the bed may be worn.
+/// Maximum factor by which a bump of the bed erodes faster than a level bed.
 const KNOB: f64 = 4.0;
 
-/// Thickness of ice from which on it holds the foot of a wall, and thinner than which a wall is bare.
+/// Minimum ice thickness in metres at the foot of a wall for headwall erosion; a wall under thinner ice counts as bare.
 const FOOT: f64 = 20.0;
 
-/// Lowers the ground `out` where ice slides over it and where walls stand in it, for `years`; the number of cells that would have
-/// been cut deeper than is allowed. The surface is that at which `speed` looked.
+/// Lowers the ground `out` where ice slides over it and where walls rise from it, for `years`. Returns the number of
+/// cells whose cut was limited. The ice surface is the one that [`speed`] has computed.
 pub fn wear(
     model: &Glacier,
     land: Land<'_>,
@@ -86,7 +87,7 @@ pub fn wear(
     out: &mut Field<Height>,
 ) -> u64 {
     let cell = land.grid.cell;
-    // The bed as stiff ice feels it.
+    // The bed as stiff ice responds to it, averaged over the coupling length.
     let mean = (model.knob > 0.0).then(|| {
         let mut mean = land.ground.map(|height| height.metres() as f32);
         blur(&mut mean, model.coupling / cell);
@@ -108,7 +109,7 @@ pub fn wear(
                 let around = land.around(k);
                 let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
                 if thick < FOOT && model.headwall > 0.0 {
-                    // The steepest way down from the wall to ice at its foot.
+                    // Headwalls: the steepest descent from the wall to ice at its foot.
                     let foot = |to: &usize| !land.is_void(*to) && ice[*to].metres() >= FOOT;
                     let falls = around.into_iter().flatten().filter(foot).map(|to| here - i64::from(ground[to].0));
                     let fall = falls.max().unwrap_or(0).max(0) as f64 * per;
@@ -123,13 +124,16 @@ pub fn wear(
                     Some(to) if !land.is_void(to) => (here - i64::from(ground[to].0)).max(0) as f64 * per,
                     _ => 0.0,
                 };
+                // Sliding erosion: a power of the speed, reduced under thin ice that is frozen to its bed and
+                // increased on steep flanks.
                 let (across, along) = (fall(0).max(fall(1)), fall(2).max(fall(3)));
                 let aside = model.widening * model.widening * (across * across + along * along);
                 let power = f64::from(exp2(model.exponent as f32 * log2(speed[(i, j)].max(f32::MIN_POSITIVE))));
                 let held = thick * thick / (thick * thick + model.grip * model.grip);
                 let stands = mean.as_ref().map_or(0.0, |mean| here as f64 / UNITS - f64::from(mean[(i, j)]));
                 let level = model.erosion * power * held * (1.0 + aside).sqrt() * years;
-                // Implicit, with a mean that falls as level bed does: long steps would dig ripples.
+                // Implicit in time, with a mean that falls like a level bed: otherwise long steps would produce
+                // ripples.
                 let even = if model.knob > 0.0 { (1.0 + stands / (model.knob + level)).clamp(0.0, KNOB) } else { 1.0 };
                 let cut = (level * even * UNITS) as i64;
                 let cut = cut.min(above_rise(flow, land, k, model.adverse));
@@ -149,8 +153,9 @@ mod tests {
 
     #[test]
     fn a_bed_may_be_cut_until_it_rises_as_much_as_told() {
-        // From the second cell the surface falls 30 m eastward and 10 m southward, to beds 12 m and 4 m higher; north and west it is
-        // higher. Weighted by the fall the bed rises by (30·12 + 10·4)/40 = 10 m, the surface falls (900 + 100)/40 = 25 m.
+        // From the second cell the surface falls 30 m eastward and 10 m southward, to beds 12 m and 4 m higher; north
+        // and west it is higher. Weighted by the fall, the bed rises by (30·12 + 10·4)/40 = 10 m, and the surface
+        // falls by (900 + 100)/40 = 25 m.
         let grid = Grid::new([2, 3], 100.0).unwrap();
         let metres = |rows: [[f64; 3]; 2]| Field::generate(grid.size, |i, j| Height::from_metres(rows[i][j]).unwrap());
         let ground = metres([[60.0, 50.0, 62.0], [70.0, 54.0, 80.0]]);
@@ -162,7 +167,7 @@ mod tests {
         let cut = |adverse| above_rise(&flow, land, 1, adverse) as f64 / UNITS;
         assert!((cut(1.0) - 15.0).abs() < 1e-3 && (cut(1.5) - 27.5).abs() < 1e-3, "{} {}", cut(1.0), cut(1.5));
         assert_eq!(cut(0.3), 0.0, "it rises more as it is");
-        // In a hollow of the surface nothing is cut.
+        // In a depression of the surface nothing is cut.
         assert_eq!(above_rise(&flow, land, 5, 1000.0), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! A visit to cells in their order, each after those that pass on to it, by many threads at once.
+//! A parallel traversal of cells in topological order: each cell after the neighbours that pass something on to it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -6,13 +6,13 @@ use rayon::prelude::*;
 
 use crate::models::glacier::land::Land;
 
-/// Rows whose first cells one task begins with.
+/// Number of rows whose starting cells form one task.
 const BAND: usize = 8;
 
-/// How many of a cell's neighbours have still to be visited before it.
+/// The state of a traversal: for each cell, the number of neighbours that must be visited before it.
 pub struct Cascade {
     waits: Vec<AtomicU8>,
-    /// Cells that wait for none, band by band.
+    /// Cells that wait for none, by band of rows.
     first: Vec<Vec<u32>>,
 }
 
@@ -21,12 +21,13 @@ impl Cascade {
         Self { waits: (0..cells).map(|_| AtomicU8::new(0)).collect(), first: Vec::new() }
     }
 
-    /// Calls `visit` once for each cell of which `is_in` says so, after it has returned for all neighbours that come before it;
-    /// the sum of what it counted, band by band. `precedes` says whether a cell comes before the one beyond its side (west, east,
-    /// north, south), both of them in; no cell may come before itself by any way.
+    /// Calls `visit` once for each cell for which `is_in` is true, after it has returned for all neighbours that
+    /// precede the cell. Returns the counts of each band. `precedes(cell, side, neighbour)` tells if a cell precedes
+    /// the one beyond its side (west, east, north, south), for two cells that are both in; the relation must have no
+    /// cycles.
     ///
-    /// The cell that a visit leaves without any to wait for is visited by the same thread. What a visit adds to later cells
-    /// in whole numbers is the same whichever comes first, so threads do not show.
+    /// A cell whose last predecessor has been visited is visited by the same thread. Visits may add whole numbers to
+    /// later cells: the sum does not depend on the order, so the result does not depend on the number of threads.
     pub fn run<T: Send + Default>(
         &mut self,
         land: Land<'_>,
@@ -43,7 +44,7 @@ impl Cascade {
                     continue;
                 }
                 let around = land.around(k);
-                // Both are asked at once: neither can be foreseen.
+                // Both conditions are always evaluated (`&`): neither branch could be predicted.
                 let comes =
                     |side: usize| u8::from(around[side].is_some_and(|from| is_in(from) & precedes(from, side ^ 1, k)));
                 let count = comes(0) + comes(1) + comes(2) + comes(3);
@@ -63,7 +64,8 @@ impl Cascade {
                     visit(k, &mut counts);
                     for (side, to) in land.around(k).into_iter().enumerate() {
                         let Some(to) = to.filter(|to| is_in(*to) && precedes(k, side, *to)) else { continue };
-                        // Who takes the last away has seen all that the others did before they took theirs.
+                        // The thread that decrements the counter to zero sees (acquire/release) all that the others
+                        // wrote before they decremented it.
                         if waits[to].fetch_sub(1, Ordering::AcqRel) == 1 {
                             ready.push(to as u32);
                         }
@@ -90,7 +92,7 @@ mod tests {
         let ground = Field::new(grid.size, Height::ZERO);
         let land = Land { grid: &grid, ground: &ground, nodata: None };
         let key = Key::new(3, "cascade");
-        // Levels of which many are equal; every seventh cell is out.
+        // Levels of which many are equal; every seventh cell is left out.
         let level: Vec<u64> = (0..grid.len()).map(|k| (9.0 * key.cell([k as i64, 0]).unit()) as u64).collect();
         let is_in = |k: usize| k % 7 != 3;
         let before = |a: usize, b: usize| level[a] > level[b] || (level[a] == level[b] && a < b);

@@ -1,46 +1,48 @@
-//! Shallow ice in one cell: what it gives to its lower neighbours in a step.
+//! Shallow ice in one cell: the outflow to its lower neighbours in a step.
 
-/// Factors of the flux.
+/// Factors of the ice flux.
 #[derive(Debug, Clone, Copy)]
 pub struct Rates {
-    /// Γd in 1/(m³·a).
+    /// Deformation factor Γd in 1/(m³·a).
     pub creep: f64,
-    /// Γs in 1/(m·a).
+    /// Sliding factor Γs in 1/(m·a).
     pub slide: f64,
 }
 
-/// Steepest slope that drives ice: what is steeper gives no more, since shallow ice means nothing there.
+/// Maximum slope that drives ice. Steeper slopes give no more flux: the shallow-ice approximation is not valid there.
 pub const STEEPEST: f64 = 1.5;
 
-/// What lies beyond the west, east, north and south side of a cell, in metres. Plain arrays, that all four may be worked out
-/// at once.
+/// The surroundings of a cell in metres: beyond its west, east, north and south side. Plain arrays, so that all four
+/// can be computed at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Beyond {
-    /// Surfaces of lower cells above this cell's ground; of walls, and where it is higher, infinite.
+    /// Surfaces of lower cells above this cell's ground; infinite for closed edges and higher cells.
     pub levels: [f64; 4],
-    /// Ice of the lower cells.
+    /// Ice thickness of the lower cells.
     pub ice: [f64; 4],
 }
 
 impl Beyond {
-    /// Walls on all sides.
+    /// Closed on all sides.
     pub const WALLS: Self = Self { levels: [f64::INFINITY; 4], ice: [0.0; 4] };
 }
 
-/// What ice of a thickness gives.
+/// The outflow at a given ice thickness.
 struct Given {
-    /// Metres that pass over each side in a step.
+    /// Metres that flow over each side in a step.
     over: [f64; 4],
-    /// Their sum, and how it grows with thickness.
+    /// Their sum.
     sum: f64,
+    /// Derivative of the sum by the thickness.
     grows: f64,
 }
 
 impl Rates {
-    /// Metres of ice that a cell keeps of `there` metres after `years`, and what it gives over its west, east, north and south
-    /// side: the thickness H for which H + what H gives = `there`, where what lies beyond is as it was before the step.
+    /// Computes how many metres of ice a cell keeps of `there` metres after `years`, and the outflow over its west,
+    /// east, north and south side: the thickness H for which H plus the outflow at H equals `there`, with the
+    /// surroundings as they were before the step (implicit). Solved by Newton's method with bisection as a safeguard.
     ///
-    /// Whatever the time it is from 0 to `there`. `guess` is where to begin.
+    /// The result is between 0 and `there`, however long the step. `guess` is the starting value.
     #[inline(always)]
     pub fn share(&self, there: f64, guess: f64, beyond: &Beyond, cell: f64, years: f64) -> (f64, [f64; 4]) {
         let (mut low, mut high) = (0.0, there);
@@ -65,11 +67,11 @@ impl Rates {
         (keeps, given.over)
     }
 
-    /// What ice of `thick` metres gives. The square of the slope is that of the steepest ways down along both axes.
+    /// Computes the outflow at `thick` metres of ice. The squared slope uses the steepest descents along both axes.
     #[inline(always)]
     fn give(&self, thick: f64, beyond: &Beyond, cell: f64, years: f64) -> Given {
         let per = 1.0 / cell;
-        // Slope over each side, and how it grows with thickness.
+        // Slope over each side, and its derivative by the thickness.
         let (mut slopes, mut slopes_grow) = ([0.0; 4], [0.0; 4]);
         for side in 0..4 {
             let slope = (thick - beyond.levels[side]) * per;
@@ -85,6 +87,7 @@ impl Rates {
         let (mut over, mut grows) = ([0.0; 4], [0.0; 4]);
         for side in 0..4 {
             let (slope, ice) = (slopes[side], beyond.ice[side]);
+            // Thickness on the side: the mean of both cells or that of the upper one, whichever is less.
             let (h, h_grows) = if ice < thick { (0.5 * (thick + ice), 0.5) } else { (thick, 1.0) };
             let h2 = h * h;
             let conducts = (self.creep * h2 + self.slide) * h2 * h * years * per;
@@ -97,7 +100,8 @@ impl Rates {
     }
 }
 
-/// Most rounds of Newton's method; three are usual. What is not found by then is still no more than there is.
+/// Maximum number of iterations; three are usual. A result that has not converged still never exceeds the ice that
+/// there is.
 const ROUNDS: u32 = 16;
 
 #[cfg(test)]
@@ -114,7 +118,7 @@ mod tests {
                 let (keeps, over) = RATES.share(there, 70.0, &beyond, 50.0, years);
                 let sum: f64 = over.iter().sum();
                 assert!((0.0..=there).contains(&keeps) && over.iter().all(|x| *x >= 0.0));
-                // The step at which the search ends, 1e-6 of the thickness, times how much what is given grows.
+                // The tolerance of the search, 1e-6 of the thickness, times the derivative of the outflow.
                 let slack = (1e-5 + 1e-6 * keeps) * (1.0 + RATES.give(keeps, &beyond, 50.0, years).grows);
                 assert!((keeps + sum - there).abs() <= slack + 1e-9 * there, "{there} m, {years} a: {keeps} + {sum}");
             }
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_slope_gives_as_the_formula_says_in_any_direction() {
-        // 100 m of ice on a plane of slope 0.1 along an axis, and aslant with the same slope: the flux is the same length.
+        // 100 m of ice on a plane of slope 0.1, along an axis and obliquely: the flux has the same magnitude.
         let flux = (2e-5 * 1e10 + 1e6) * 1e-3;
         let plane = |sides: [bool; 4], slope: f64| Beyond {
             levels: sides.map(|falls| if falls { 100.0 - 50.0 * slope } else { f64::INFINITY }),

@@ -10,44 +10,45 @@ use crate::models::glacier::land::Land;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Grid, Height};
 
-/// Bytes a cell that a flow and a bed at work hold.
+/// Memory in bytes per cell that the flow and the erosion of the bed use.
 pub const SCRATCH: u64 = 76;
 
-/// Snow and melt.
+/// Snowfall and melt.
 #[derive(Clone, Copy)]
 pub struct Climate<'a> {
-    /// Elevation in metres at which nothing is gained.
+    /// Elevation in metres at which snowfall and melt are equal.
     pub snowline: f64,
-    /// Gain with each metre, in 1/a, and the most of it, in m/a.
+    /// Increase of the gain per metre of elevation, in 1/a.
     pub gradient: f64,
+    /// Maximum gain in m/a.
     pub most: f64,
-    /// Factor of what is gained.
+    /// Factor of positive gain.
     pub snow: Option<&'a Field<f32>>,
-    /// Metres by which the snowline lies lower.
+    /// Metres by which the snowline is lower.
     pub shade: Option<&'a Field<f32>>,
 }
 
 impl Climate<'_> {
-    /// Metres gained, or below zero lost, in a year by cell `k` with its surface at a level in units.
+    /// Returns the net gain of cell `k` in metres per year, negative for melt, with its surface at `level` in units.
     fn gain(&self, level: i32, k: usize) -> f64 {
         let lower = self.shade.map_or(0.0, |shade| f64::from(shade[k]));
         let rate = (self.gradient * (Height(level).metres() - self.snowline + lower)).min(self.most);
         match self.snow {
-            // The product with what is no number is none either, and the greater of it and zero is zero.
+            // If the factor is NaN so is the product, and `max` turns it into zero.
             Some(snow) if rate > 0.0 => (rate * f64::from(snow[k])).max(0.0),
             _ => rate,
         }
     }
 }
 
-/// What became of the ice, in units × cells.
+/// The mass balance of the ice, in units × cells.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
     /// Fell as snow.
     pub gained: i64,
-    /// Melted, broke off, or left over an edge.
+    /// Melted, calved, or left over an edge.
     pub lost: i64,
-    /// Cells with more ice than the accepted heights have room for.
+    /// Number of cells with more ice than the range of elevations has room for.
     pub limited: u64,
 }
 
@@ -59,30 +60,32 @@ impl Spent {
     }
 }
 
-/// Densities of ice and of sea water in kg/m³.
+/// Density of ice in kg/m³.
 const ICE_DENSITY: i64 = 917;
+/// Density of sea water in kg/m³.
 const SEA_DENSITY: i64 = 1028;
 
-/// How far a step may go: the most of D·dt/dx² over all cells, D = |q|/|∇s| the diffusivity. On rough mountains steps are steady
-/// up to some 80.
+/// Limit of a step: the maximum of D·dt/dx² over all cells, where D = |q|/|∇s| is the diffusivity. On rough mountains
+/// steps are stable up to about 80.
 const REACH: f64 = 30.0;
 
 /// The flow over a grid.
 pub struct Flow {
-    /// Level of the surface, of ice, bare ground or the sea, in units.
+    /// Level of the surface, which is ice, bare ground or the sea, in units.
     pub surface: Field<i32>,
-    /// Units that each cell gave over its west, east, north and south side in the last step.
+    /// Units that each cell passed over its west, east, north and south side in the last step.
     pub gave: Vec<[AtomicI32; 4]>,
-    /// Units that melted there, or broke off.
+    /// Units that melted in each cell, or calved.
     pub gone: Vec<AtomicI64>,
-    /// Units on their way to cells.
+    /// Units that have arrived in cells during the step.
     comes: Vec<AtomicI64>,
     /// Units of ice after the step.
     stays: Vec<AtomicI32>,
-    /// Cells with ice, or with snow that stays; and those and the ones beside them.
+    /// Cells with ice, or with snow that stays.
     live: Vec<bool>,
+    /// Live cells and their neighbours: only these are visited.
     matters: Vec<bool>,
-    /// From the highest surface to the lowest.
+    /// Traversal from the highest surface to the lowest.
     pub cascade: Cascade,
 }
 
@@ -101,7 +104,7 @@ impl Flow {
         }
     }
 
-    /// Finds the surface.
+    /// Computes the surface.
     pub fn look(&mut self, land: Land<'_>, ice: &Field<Height>) {
         let sea = land.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
         self.surface.par_rows_mut().for_each(|(i, row)| {
@@ -111,7 +114,8 @@ impl Flow {
         });
     }
 
-    /// Slopes down from cell `k` to its west, east, north and south; none up, nor where there is no data or no cell.
+    /// Returns the downward slopes from cell `k` to its west, east, north and south; 0 for ascents, missing data and
+    /// edges.
     #[inline(always)]
     pub fn falls(&self, land: Land<'_>, k: usize) -> [f64; 4] {
         let level = self.surface.as_slice();
@@ -123,11 +127,11 @@ impl Flow {
             }
             _ => 0.0,
         };
-        // Not by `map`, which is not inlined here and would take as long again.
+        // Written out because `map` is not inlined here, which doubles the time.
         [fall(0), fall(1), fall(2), fall(3)]
     }
 
-    /// The longest step in years that is steady, at most `longest`.
+    /// Returns the longest stable step in years, at most `longest`.
     fn steady(&self, land: Land<'_>, ice: &Field<Height>, rates: &Rates, longest: f64) -> f64 {
         let (cols, ice) = (land.grid.cols(), ice.as_slice());
         let row = |i: usize| {
@@ -144,7 +148,7 @@ impl Flow {
         if most * longest > REACH * land.grid.cell_area() { REACH * land.grid.cell_area() / most } else { longest }
     }
 
-    /// Finds the cells that matter.
+    /// Marks the cells that take part in the step.
     fn find(&mut self, land: Land<'_>, ice: &[Height], climate: &Climate<'_>) {
         let cols = land.grid.cols();
         let level = self.surface.as_slice();
@@ -162,11 +166,12 @@ impl Flow {
         });
     }
 
-    /// Lets snow fall, ice melt, flow, and break off in the sea, for at most `longest` years; the years that passed.
+    /// Advances the ice by snowfall, melt, flow and calving, for at most `longest` years. Returns the years that
+    /// passed.
     ///
-    /// Each cell in its turn shares out what it has and what has come to it ([`Rates::share`]). So nothing is made or lost, no
-    /// cell gives more than it has, and where the ice is in balance the length of the step does not show. A cell's turn asks
-    /// only for higher neighbours to be done, so many have theirs at once.
+    /// Each cell in its turn divides its ice and the ice that has arrived ([`Rates::share`]). Ice is therefore
+    /// conserved, no cell gives more than it has, and in equilibrium the result does not depend on the length of the
+    /// step. A cell's turn requires only its higher neighbours to be done, so many cells are processed in parallel.
     pub fn advance(
         &mut self,
         land: Land<'_>,
@@ -192,7 +197,8 @@ impl Flow {
         years
     }
 
-    /// Takes over what stays and what has come to cells that were not visited; what has no room is returned.
+    /// Stores the new thickness, and adds the ice that arrived in cells that were not visited. Returns the ice that
+    /// has no room.
     fn settle(&mut self, land: Land<'_>, ice: &mut Field<Height>) -> i64 {
         let cols = ice.cols();
         let rows = ice.par_rows_mut().zip(self.comes.par_chunks_mut(cols)).zip(self.stays.par_chunks(cols));
@@ -216,7 +222,7 @@ impl Flow {
         settled.sum()
     }
 
-    /// One cell's turn.
+    /// Processes one cell.
     fn visit(
         &self,
         land: Land<'_>,
@@ -229,7 +235,7 @@ impl Flow {
         let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
         let moved = i64::from(ice[k].0) + self.comes[k].load(Ordering::Relaxed);
         let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(ground[k].0)).max(0));
-        // Snow on the open sea is gone.
+        // Snow that falls on open sea is lost.
         let gain = if moved == 0 && depth > 0 { 0 } else { (climate.gain(level[k], k) * years * UNITS) as i64 };
         let melts = (-gain).clamp(0, moved);
         let there = moved + gain.max(0) - melts;
@@ -245,7 +251,7 @@ impl Flow {
             let gives = there - ((kept * UNITS) as i64).clamp(0, there);
             for side in 0..4 {
                 if sum > 0.0 && over[side] > 0.0 {
-                    // Rounded down, the four are never more than what is given.
+                    // The four parts are rounded down, so they never exceed the outflow.
                     let units = ((gives as f64 * (over[side] / sum)) as i64).clamp(0, keeps).min(i32::MAX.into());
                     keeps -= units;
                     gave[side] = units as i32;
@@ -256,6 +262,7 @@ impl Flow {
                 }
             }
         }
+        // Calving: ice that is thin enough to float is lost.
         let room = (i64::from(Height::MAX.0) - i64::from(ground[k].0)).max(0);
         let floats = keeps * ICE_DENSITY < depth * SEA_DENSITY;
         let stays = if floats { 0 } else { keeps.min(room) };
@@ -269,7 +276,7 @@ impl Flow {
         self.stays[k].store(stays as i32, Ordering::Relaxed);
     }
 
-    /// What lies beyond the sides of a cell.
+    /// Returns the surroundings of a cell.
     #[inline(always)]
     fn beyond(&self, land: Land<'_>, ice: &[Height], k: usize, around: [Option<usize>; 4]) -> Beyond {
         let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
@@ -281,7 +288,8 @@ impl Flow {
                     beyond.levels[side] = (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS;
                     beyond.ice[side] = ice[to].metres();
                 }
-                // Over an open edge it falls on bare, level ground: by a slope from behind it would dam itself up.
+                // Over an open edge ice falls onto bare, level ground: with the slope from behind the edge it would
+                // dam itself up.
                 None if land.opens(side) => beyond.levels[side] = 0.0,
                 None => {}
             }

@@ -1,8 +1,8 @@
-//! The land that ice flows over.
+//! The land under the ice.
 
 use thalweg_core::{Edge, Field, Grid, Height};
 
-/// The ground that ice lies on.
+/// The ground that ice flows over.
 #[derive(Clone, Copy)]
 pub struct Land<'a> {
     pub grid: &'a Grid,
@@ -11,16 +11,16 @@ pub struct Land<'a> {
 }
 
 impl Land<'_> {
-    /// Whether cell number `k` has no data.
+    /// Returns true if cell `k` has no data.
     pub fn is_void(&self, k: usize) -> bool {
         self.nodata.is_some_and(|mask| mask[k])
     }
 
-    /// The cells beyond the west, east, north and south side of cell `k`; none beyond an edge.
+    /// Returns the cells beyond the west, east, north and south side of cell `k`, `None` beyond an edge.
     #[inline(always)]
     pub fn around(&self, k: usize) -> [Option<usize>; 4] {
         let [rows, cols] = self.grid.size;
-        // Cells are counted in 32 bits, which are divided far sooner than 64.
+        // Cells are counted in 32 bits, since 32-bit division is much faster than 64-bit division.
         let j = (k as u32 % cols as u32) as usize;
         [
             (j > 0).then(|| k - 1),
@@ -30,14 +30,14 @@ impl Land<'_> {
         ]
     }
 
-    /// Whether cell `k` lies at an open edge, where the ground keeps its height: beyond it nothing would
-    /// hold a cut back.
+    /// Returns true if cell `k` is at an open edge. The ground there is a fixed base level: nothing beyond would limit
+    /// an incision.
     pub fn is_base_level(&self, k: usize) -> bool {
         let around = self.around(k);
         (0..4).any(|side| self.opens(side) && around[side].is_none())
     }
 
-    /// Whether the edge at a side is open.
+    /// Returns true if the edge at a side is open.
     pub fn opens(&self, side: usize) -> bool {
         let [north, east, south, west] = self.grid.edges;
         [west, east, north, south][side] == Edge::Open

@@ -1,16 +1,16 @@
-//! A mean over a distance, by implicit diffusion along lines: systems of three diagonals, many at once.
+//! Smoothing over a distance by implicit diffusion along rows and columns: tridiagonal systems, many at once.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
 
 use thalweg_core::Field;
 
-/// Lines that are solved side by side.
+/// Number of lines that are solved side by side.
 const LANES: usize = 16;
 
 type Lane = [f32; LANES];
 
-/// Solves x − bind·δ²x = x, with nothing passing the ends, on all lanes (Thomas's algorithm).
+/// Solves (1 − bind·δ²)·x = x₀ in place on all lanes, with no flux over the ends (Thomas algorithm).
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn solve(bind: f32, x: &mut [Lane], above: &mut [f32]) {
     let count = x.len();
@@ -74,16 +74,16 @@ fn along_columns(bind: f32, field: &mut Field<f32>) {
     });
 }
 
-/// Steps of a blur: one draws a cross, more come near the round bell.
+/// Number of diffusion steps of a blur: one step produces a cross, several approximate a round Gaussian.
 const STEPS: u32 = 4;
 
-/// Spreads a field over a distance of `spread` cells (deviation), by implicit steps of diffusion along rows and columns; its sum
-/// stays, nothing passes the rim.
+/// Smooths a field over `spread` cells (standard deviation), by implicit diffusion steps along rows and columns. The
+/// sum is conserved; nothing crosses the rim.
 pub fn blur(field: &mut Field<f32>, spread: f64) {
     if field.is_empty() || spread <= 0.0 {
         return;
     }
-    // The variance of one implicit step is twice its bind.
+    // The variance of one implicit step is twice its `bind`.
     let bind = (spread * spread / (2.0 * f64::from(STEPS))) as f32;
     for _ in 0..STEPS {
         along_rows(bind, field);
@@ -106,7 +106,7 @@ mod tests {
             for j in 0..37usize {
                 let fall = |k: usize| if k < 37 { rows[(i, j)] - rows[(i, k)] } else { 0.0 };
                 let is = rows[(i, j)] + 7.0 * (fall(j.wrapping_sub(1)) + fall(j + 1));
-                // Some dozen roundings of numbers up to 7.
+                // A few dozen rounding errors of numbers up to 7.
                 assert!((is - right[(i, j)]).abs() < 2e-5, "{i}, {j}");
             }
         }
@@ -125,10 +125,10 @@ mod tests {
             cells.map(|(i, j)| f64::from(spot[(i, j)]) * f(i as f64 - 40.0, j as f64 - 40.0)).sum()
         };
         assert!((moment(&|_, _| 1.0) - 1.0).abs() < 1e-4);
-        // What the rim, eight deviations off, sends back is under a hundredth.
+        // The reflection from the rim, eight standard deviations away, is less than a hundredth.
         assert!((moment(&|i, _| i * i) - 25.0).abs() < 0.3 && (moment(&|_, j| j * j) - 25.0).abs() < 0.3);
         let (straight, slant) = (spot[(40, 47)], spot[(45, 45)]);
-        // Four steps fall short of the bell, for which it is 1.04: 1.17; two would give 1.44.
+        // Four steps fall short of a Gaussian, for which the ratio is 1.04: they give 1.17, two would give 1.44.
         assert!((straight / slant - 1.0).abs() < 0.2, "nearly round: {straight} {slant}");
     }
 }

@@ -1,4 +1,4 @@
-//! Ice: see [`Glacier`].
+//! Glaciers: see [`Glacier`].
 
 mod ages;
 mod bed;
@@ -18,133 +18,145 @@ use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, ReadBack};
 use thalweg_core::{Error, Grid, Result, params};
 
 params! {
-    /// Snow above the snowline gathers to glaciers that flow down the valleys, and wear their beds: troughs with steep sides
-    /// and flat floors, cirques, sharp crests between them, basins for lakes, side valleys that hang.
+    /// Snow above the snowline forms glaciers that flow down the valleys and erode their beds: troughs with steep sides
+    /// and flat floors, cirques with sharp crests between them, basins for lakes, and hanging side valleys.
     ///
-    /// Ice of thickness H and surface s spreads by ∂H/∂t = b − ∇·q with the flux of shallow ice that creeps and slides, q =
-    /// −(Γd·H⁵ + Γs·H³)·|∇s|²·∇s, Γd = ⅖·softness·(ρg)³, Γs = sliding·(ρg)³, ρ = 917 kg/m³; so it slides at u = Γs·H²·|∇s|³.
-    /// Snow falls and ice melts by b = min(gradient·(s − snowline), accumulation), the positive part times the layer `snow`.
-    /// In the shade the snowline lies lower by `shade` times the sine of the slope times the cosine of its aspect from
-    /// `shade_azimuth`. The snowline swings: snowline − swing·cos(2π·t/cycle), cold ages first.
+    /// Ice of thickness H and surface s flows by ∂H/∂t = b − ∇·q, with the flux of shallow ice that deforms and slides,
+    /// q = −(Γd·H⁵ + Γs·H³)·|∇s|²·∇s, Γd = ⅖·softness·(ρg)³, Γs = sliding·(ρg)³, ρ = 917 kg/m³; its sliding speed is
+    /// u = Γs·H²·|∇s|³. Snow accumulates and ice melts by b = min(gradient·(s − snowline), accumulation), the positive
+    /// part times the layer `snow`. In the shade the snowline is lower by `shade` times the sine of the slope times the
+    /// cosine of the angle between its aspect and `shade_azimuth`. The snowline oscillates:
+    /// snowline − swing·cos(2π·t/cycle), cold ages first.
     ///
-    /// While ice flows for `ice_years`, it wears its bed for `step` years: it is soon in balance with its bed, so that this
-    /// loses little. The bed is worn at right angles to itself, and quicker where it is steep, for there blocks are plucked:
-    /// ∂z/∂t = −erosion·uᵉˣᵖᵒⁿᵉⁿᵗ·H²/(H² + grip²)·√(1 + (widening·|∇z|)²), where |∇z| is the slope towards lower ground, so
-    /// that flanks retreat, floors widen and sharp floors become round. Ice is stiff along and across: the speed that wears
-    /// is the mean over a width of `coupling`. The last factor but one holds for thin ice, which is frozen to its bed. What
-    /// stands steeper than the limit falls and is carried off, under ice and beside it: headwalls step back, crests become
-    /// sharp.
+    /// While ice flows for `ice_years`, it erodes its bed for `step` years: ice is soon in balance with its bed, so
+    /// little accuracy is lost. The bed is eroded at right angles to itself, and faster where it is steep, since blocks
+    /// are plucked there: ∂z/∂t = −erosion·uᵉˣᵖᵒⁿᵉⁿᵗ·H²/(H² + grip²)·√(1 + (widening·|∇z|)²), where |∇z| is the slope
+    /// towards lower ground, so that flanks retreat, floors widen and sharp floors become round. Ice is stiff along and
+    /// across the flow: the speed that erodes is the mean over a width of `coupling`. The factor with `grip` reduces
+    /// erosion under thin ice, which is frozen to its bed. Slopes steeper than the limit fail and are carried off,
+    /// under ice and next to it: headwalls retreat, and crests become sharp.
     ///
-    /// Ice that is stiff does not press into hollows narrower than itself: with a `knob` wear is multiplied by 1 + (z − z̄)/knob, no less
-    /// than 0 and no more than 4, where z̄ is the mean of the bed over `coupling`. Clefts are not dug deeper and knobs go, so that
-    /// floors become broad and even. A bare wall whose foot stands in 20 m of ice or more is lowered by `headwall` times its
-    /// slope, as frost loosens it in the cleft between rock and ice: it steps back by `headwall` a year.
+    /// Stiff ice does not press into depressions narrower than itself: with `knob` above 0, erosion is multiplied by
+    /// 1 + (z − z̄)/knob, clamped to 0..4 and computed implicitly in time, where z̄ is the mean of the bed over
+    /// `coupling`. Clefts are not deepened and bumps disappear, so that floors become broad and even. A bare wall whose
+    /// foot is under at least 20 m of ice is lowered by `headwall` times its slope, as frost loosens it in the gap
+    /// between rock and ice: it retreats by `headwall` a year.
     ///
-    /// Basins come to rest: where the bed would rise along the ice by more than `adverse` times as much as the surface falls, water
-    /// under it would freeze on its way up and leave its load, which shields the bed. So nothing is worn there.
+    /// Basins stop deepening: where the bed would rise along the ice by more than `adverse` times the fall of the ice
+    /// surface, water under the ice would freeze on its way up and leave its load, which shields the bed. Nothing is
+    /// eroded there.
     ///
-    /// A share `till` of what is worn travels with the ice, in shares of its flow from cell to cell, and is laid down where
-    /// ice melts, in proportion to what melts of what comes: loose ground round the tongues. Melt water carries off the rest.
+    /// The share `till` of the eroded material travels with the ice, divided like its flow from cell to cell, and is
+    /// deposited where ice melts, in proportion to the share of the arriving ice that melts: sediment around the
+    /// glacier tongues. Meltwater carries off the rest.
     ///
-    /// Ice that reaches the sea and is thin enough to float breaks off; thicker ice stands on the bed and wears it below the
-    /// sea: fjords. Over open edges ice falls off, and their ground is not worn; closed edges and missing data are
-    /// walls. After the last step the ice melts, unless `melt` is off: then it stays as the layer `ice`. The ledger counts
-    /// snow as rain, and ice that melts or leaves as drained, in m³ of ice.
+    /// Ice that reaches the sea and is thin enough to float calves; thicker ice rests on the bed and erodes it below
+    /// the sea: fjords. Over open edges ice is lost, and the ground there is not eroded; closed edges and missing data
+    /// are walls. After the last step the ice melts, unless `melt` is off: then it stays as the layer `ice`. The mass
+    /// balance counts snow as rain, and ice that melts or leaves as drained, in m³ of ice.
     ///
-    /// In a step of the ice cells are visited after their higher neighbours; each finds, implicitly, what it keeps
-    /// of what it has and what has come to it, against the surfaces of lower cells before the step (after Saul'yev 1957). So
-    /// a cell never gives more than it has, ice closes to the unit, and in balance the length of the step does not show. A
-    /// step is the longest with D·dt/dx² ≤ 30, D the greatest diffusivity: fractions of a year on cells of 80 m, shorter with
-    /// the square of finer ones; where `ice_steps` do not make up `ice_years`, ice has less time. With steps so long neighbours
-    /// quiver about their balance by some hundredths of their thickness; the mean of the speed takes it out.
+    /// In a step of the ice flow, cells are visited after their higher neighbours. Each computes implicitly how much of
+    /// its own ice and the arriving ice it keeps, against the surfaces of lower cells before the step (after Saul'yev
+    /// 1957). A cell therefore never gives more than it has, the ice mass balance closes to the unit, and in balance
+    /// the result does not depend on the length of the step. A step is the longest one with D·dt/dx² ≤ 30, where D is
+    /// the highest diffusivity: fractions of a year on cells of 80 m, shorter with the square of the width on finer
+    /// ones; where `ice_steps` do not reach `ice_years`, ice has less time. With such long steps neighbours oscillate
+    /// around their balance by a few hundredths of their thickness; averaging the speed removes this.
     ///
     /// Source: flow Mahaffy (1976, doi:10.1029/JC081i006p01059), exponent 3; sliding, balance and constants Budd et al.
-    /// (1979), Oerlemans (1984), as Braun, Zwartz & Tomkin (1999, doi:10.3189/172756499781821797) use them for landscapes;
-    /// wear by sliding Harbor (1992, doi:10.1130/0016-7606(1992)104<1364:NMOTDO>2.3.CO;2), MacGregor et al. (2000,
-    /// doi:10.1130/0091-7613(2000)28<1031:NSOGVL>2.0.CO;2), Herman et al. (2015, doi:10.1126/science.aab2386); knobs
-    /// and hollows Hallet (1979, doi:10.3189/S0022143000029725), as a rule; headwalls Sanders et al. (2012,
-    /// *Periglacial weathering and headwall erosion in cirque glacier bergschrunds*, Geology 40); rest of basins
-    /// Alley et al. (2003, doi:10.1038/nature01839); shade Evans (1977). We differ:
-    /// what shallow ice lacks, the stresses along and across a glacier (Egholm et al. 2011, doi:10.1029/2010JF001900),
-    /// is a mean of the speed and of the bed; the thickness between two cells is their mean or the upper one's, whichever is less, so that
-    /// bare ground gives no ice (Jarosch et al. 2013, doi:10.5194/tc-7-229-2013); of the water under the ice only that bound is left.
+    /// (1979), Oerlemans (1984), as Braun, Zwartz & Tomkin (1999, doi:10.3189/172756499781821797) use them for
+    /// landscapes; erosion by sliding Harbor (1992, doi:10.1130/0016-7606(1992)104<1364:NMOTDO>2.3.CO;2), MacGregor et
+    /// al. (2000, doi:10.1130/0091-7613(2000)28<1031:NSOGVL>2.0.CO;2), Herman et al. (2015,
+    /// doi:10.1126/science.aab2386); bumps and depressions of the bed Hallet (1979, doi:10.3189/S0022143000029725), as
+    /// a rule; headwalls Sanders et al. (2012, *Periglacial weathering and headwall erosion in cirque glacier
+    /// bergschrunds*, Geology 40); the end of basins' deepening Alley et al. (2003, doi:10.1038/nature01839); shade
+    /// Evans (1977). Deviations: the stresses along and across a glacier that shallow ice lacks (Egholm et al. 2011,
+    /// doi:10.1029/2010JF001900) are replaced by a mean of the speed and of the bed; the thickness between two cells is
+    /// their mean or the upper cell's, whichever is less, so that bare ground gives no ice (Jarosch et al. 2013,
+    /// doi:10.5194/tc-7-229-2013); of the water under the ice only the bound `adverse` is modelled.
     ///
-    /// It needs nothing, heeds `snow`, `slope_limit`, `hardness`, `protect`, `loose` and ice that is there, and leaves the
-    /// ground, `loose`, and without `melt` the layer `ice`. It breaks on plains, where shallow ice is not held by what lies
-    /// under it, and for coarse cells beside narrow valleys: a trough is to be some cells wide.
+    /// Layers: it needs none, uses `snow`, `slope_limit`, `hardness`, `protect`, `loose` and existing `ice`, and writes
+    /// the ground, `loose` and, without `melt`, `ice`.
+    ///
+    /// Limits: it fails on plains, where the ground does not confine shallow ice, and with coarse cells in narrow
+    /// valleys: a trough should be several cells wide.
     pub struct Glacier {
-        /// Time for which the bed is worn: deeper troughs.
+        /// Time for which the bed is eroded: more gives deeper troughs.
         years: f64 = 20_000.0, within 0.0..=1e7, unit "a", scales Age, source "ours; an ice age is 100 000";
-        /// Time for which the bed is worn between two looks at the ice.
+        /// Time for which the bed is eroded between two updates of the ice.
         step: f64 = 250.0, within 1.0..=1e5, unit "a", source "ours";
         /// Time for which ice flows in each step of the model.
         ice_years: f64 = 5.0, within 0.1..=1e4, unit "a", source "ours";
-        /// Most steps of the flow of ice in `ice_years`: more let ice on fine cells keep pace with its bed.
+        /// Highest number of ice flow steps in `ice_years`: more let ice on fine cells keep up with its bed.
         ice_steps: u32 = 12, within 1..=1000, unit "1", source "ours";
-        /// Time for which ice grows before it wears the bed.
+        /// Time for which ice grows before it erodes the bed.
         growth: f64 = 300.0, within 0.0..=1e5, unit "a", source "ours";
-        /// Elevation at which as much ice melts as snow falls: lower makes longer and thicker glaciers.
+        /// Elevation at which as much ice melts as snow falls: lower values make longer and thicker glaciers.
         snowline: f64 = 1200.0, within -16_000.0..=16_000.0, unit "m", scales Relief, source "ours";
-        /// How far the snowline falls and rises about `snowline`: cirques in mild ages, long troughs in cold ones.
+        /// Amplitude of the snowline's oscillation around `snowline`: cirques in mild ages, long troughs in cold ones.
         swing: f64 = 0.0, within 0.0..=5000.0, unit "m", scales Relief, source "ours";
         /// Time from one cold age to the next.
         cycle: f64 = 10_000.0, within 1.0..=1e7, unit "a", source "ours";
-        /// How much more ice melts with each metre down.
+        /// Increase of the balance of snowfall and melt with each metre of elevation.
         gradient: f64 = 0.007, within 0.0..=0.1, unit "1/a", source "Oerlemans 1984; Alps";
-        /// The most snow that falls, high up.
+        /// Highest snow accumulation, at high elevations.
         accumulation: f64 = 1.5, within 0.0..=50.0, unit "m/a", scales Rain, source "Oerlemans 1984; 0.5 to 3";
-        /// How much lower the snowline lies on upright walls in the shade, and higher in the sun: cirques on one side of crests.
+        /// How much lower the snowline is on vertical walls in the shade, and higher on sunny ones: cirques on one side
+        /// of crests.
         shade: f64 = 0.0, within 0.0..=2000.0, unit "m", source "Evans 1977, as a rule";
-        /// Towards where shade lies and wind drifts snow, clockwise from north.
+        /// Direction that shaded slopes face and that wind drifts snow to, clockwise from north.
         shade_azimuth: f64 = 30.0, within 0.0..=360.0, unit "°", source "Evans 1977, northern middle latitudes";
-        /// How readily ice creeps: softer ice is thinner.
+        /// How readily ice deforms: softer ice is thinner.
         softness: f64 = 0.0757, within 0.0..=10.0, unit "1/(bar³·a)", source "Cuffey & Paterson 2010, temperate ice";
-        /// How readily ice slides: thinner ice that wears more.
+        /// How readily ice slides: higher values give thinner ice that erodes more.
         sliding: f64 = 1800.0, within 0.0..=1e6, unit "m²/(bar³·a)", source "Budd et al. 1979";
-        /// Rock worn for each metre that ice slides.
+        /// Rock eroded for each metre that ice slides.
         erosion: f64 = 1e-4, within 0.0..=0.1, unit "m^(1−l)·a^(l−1)", scales Erodibility^0.5,
             source "Harbor 1992, for exponent 1";
-        /// Exponent l of the speed: higher wears fast trunks deeper beside slow tributaries.
+        /// Exponent l of the sliding speed: higher values erode fast trunk glaciers deeper relative to slow
+        /// tributaries.
         exponent: f64 = 1.0, within 0.5..=3.0, unit "1", source "Harbor 1992, 1; Herman 2015, 2";
-        /// How many times as fast as the floor upright walls are worn: broad floors and steep sides.
+        /// How many times as fast as the floor vertical walls are eroded: higher values give broad floors and steep
+        /// sides.
         widening: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours; 1 is wear at right angles to the bed";
-        /// Distance over which ice moves as one: broad troughs for narrow clefts.
+        /// Distance over which ice moves as one: more gives broad troughs instead of narrow clefts.
         coupling: f64 = 250.0, within 0.0..=1e5, unit "m", source "Kamb & Echelmeyer 1986: one to four thicknesses";
-        /// How far the bed must stand above its mean over `coupling` to be worn twice as fast; as far below it nothing is worn: even,
-        /// broad floors. 0 wears hollows as it does knobs.
+        /// Height above the mean bed over `coupling` at which the bed is eroded twice as fast; as far below the mean
+        /// nothing is eroded: even, broad floors. 0 erodes depressions and bumps of the bed equally.
         knob: f64 = 0.0, within 0.0..=1000.0, unit "m", source "ours, for Hallet 1979: ice presses on what stands in its way";
-        /// How fast walls step back where they stand in ice: cirques with headwalls, arêtes.
+        /// Retreat rate of walls that rise from ice: cirques with headwalls, arêtes.
         headwall: f64 = 0.0, within 0.0..=1.0, unit "m/a", scales Erodibility^0.5,
             source "Sanders et al. 2012, 1 to 5 mm a year";
-        /// Thickness of ice that is half frozen to its bed: thinner ice wears little, so crests stay.
+        /// Thickness at which ice erodes half as much, as it is half frozen to its bed: thinner ice erodes little, so
+        /// crests stay.
         grip: f64 = 40.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Most that the bed rises along the ice for each metre that its surface falls: deeper basins.
+        /// Highest rise of the bed along the ice for each metre that the ice surface falls: more gives deeper basins.
         adverse: f64 = 1.5, within 0.0..=1000.0, unit "1", source "Alley et al. 2003, 1.2 to 1.7";
-        /// Share of what is worn that is laid down where the ice melts; melt water carries off the rest.
+        /// Share of the eroded material that is deposited where the ice melts; meltwater carries off the rest.
         till: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
-        /// Steepest angle of walls; 90 for none.
+        /// Steepest angle of walls; 90 sets no limit.
         slope_limit: f64 = 50.0, within 1.0..=90.0, unit "°", scales Slope, source "ours; trough walls 40 to 60";
-        /// How much the limit varies: the deviation of its logarithm.
+        /// Variation of the slope limit: the standard deviation of its logarithm.
         slope_variation: f64 = 0.2, within 0.0..=1.0, unit "1", source "ours";
-        /// Distance over which the limit varies most.
+        /// Distance over which the slope limit varies most.
         slope_wavelength: f64 = 500.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// Whether the ice melts at the end.
+        /// True if the ice melts at the end.
         melt: bool = true, within .., unit "1", source "ours";
     }
 }
 
-/// Thickness of ice on the ground, in units of [`Height`](thalweg_core::terrain::height::Height).
+/// Layer of the ice thickness on the ground, in units of [`Height`](thalweg_core::terrain::height::Height).
 pub const ICE: LayerSpec =
     LayerSpec::heights("ice", "m", "Thickness of ice on the ground.").in_world_folder(ReadBack::Always);
-/// Factor of the snow that falls by the model's parameters, 0 and more.
+/// Layer of a factor, 0 or more, of the snowfall that the model's parameters give.
 pub const SNOW: LayerSpec =
     LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");
 
-/// Most steps.
+/// Maximum number of steps.
 const MOST: f64 = 1e6;
 
 impl Glacier {
-    /// Steps in which ice grows, and those in which it wears the bed.
+    /// Returns the number of steps in which ice only grows, and of those in which it erodes the bed.
     fn counts(&self) -> [f64; 2] {
         [(self.growth / self.ice_years).ceil(), (self.years / self.step).ceil()]
     }
@@ -154,7 +166,7 @@ impl Model for Glacier {
     fn about(&self) -> About {
         About {
             name: "glacier",
-            summary: "Glaciers gather, flow and wear their beds: troughs, cirques, sharp crests, basins for lakes, fjords.",
+            summary: "Glaciers accumulate, flow and erode their beds: troughs, cirques, sharp crests, lake basins, fjords.",
             source: "Braun, Zwartz & Tomkin (1999), A new surface-processes model combining glacial and fluvial erosion",
             family: Family::Erosion,
             uses: &[SNOW, SLOPE_LIMIT, HARDNESS, PROTECT, ICE],
@@ -166,7 +178,7 @@ impl Model for Glacier {
     fn check(&self, _grid: &Grid) -> Result<()> {
         let [growth, wear] = self.counts();
         if growth + wear > MOST {
-            // The time that takes more steps is named.
+            // The error names the duration that takes more steps.
             let (name, time, step, length, left) = match wear >= growth {
                 true => ("years", self.years, "step", self.step, MOST - growth),
                 false => ("growth", self.growth, "ice_years", self.ice_years, MOST - wear),
@@ -187,7 +199,7 @@ impl Model for Glacier {
     }
 
     fn reach(&self, _grid: &Grid) -> StepReach {
-        // Ice passes from cell to cell as far as it will in a step.
+        // Ice can pass any number of cells in a step.
         StepReach::Whole
     }
 

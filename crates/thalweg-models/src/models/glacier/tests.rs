@@ -1,4 +1,4 @@
-//! Ice against what is known of it.
+//! Compares the ice with known solutions and facts.
 
 use crate::model::{MassBalance, Model, Tick};
 use crate::models::glacier::cell::Rates;
@@ -12,7 +12,7 @@ use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 
 const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None, shade: None };
 
-/// Lets ice flow over ground for so many years in steps of at most `longest`.
+/// Lets ice flow over ground for some years, in steps of at most `longest`.
 fn flow(
     land: Land<'_>,
     ice: &mut Field<Height>,
@@ -31,8 +31,8 @@ fn units(ice: &Field<Height>) -> i64 {
     ice.as_slice().iter().map(|h| i64::from(h.0)).sum()
 }
 
-/// Halfar's (1983, doi:10.1029/JC088iC10p06043) spreading dome of ice that creeps, at distance r and time t from t₀ on:
-/// H = H₀·τ^(−1/9)·(1 − (τ^(−1/18)·r/R₀)^(4/3))^(3/7), τ = t/t₀, t₀ = (7/4)³·R₀⁴/(18·Γd·H₀⁷).
+/// Halfar's (1983, doi:10.1029/JC088iC10p06043) solution for a spreading dome of deforming ice, at distance r and time
+/// t, starting at t₀: H = H₀·τ^(−1/9)·(1 − (τ^(−1/18)·r/R₀)^(4/3))^(3/7), τ = t/t₀, t₀ = (7/4)³·R₀⁴/(18·Γd·H₀⁷).
 fn halfar(r: f64, tau: f64, [high, wide]: [f64; 2]) -> f64 {
     let s = libm::pow(tau, -1.0 / 18.0) * r / wide;
     high * libm::pow(tau, -1.0 / 9.0) * libm::pow((1.0 - libm::pow(s, 4.0 / 3.0)).max(0.0), 3.0 / 7.0)
@@ -51,8 +51,8 @@ fn a_dome_spreads_as_halfar_says_and_keeps_its_ice() {
     let before = units(&ice);
     let spent = flow(land, &mut ice, &Rates { creep, slide: 0.0 }, &STILL, [3.0 * age, 0.01 * age]);
     assert_eq!((units(&ice), spent.lost, spent.gained), (before, 0, 0), "to the unit");
-    // The margin, upright in the solution, is a cell wide here; inside, a scheme of first order on 20 cells is good to a
-    // twentieth.
+    // The margin, vertical in the solution, is a cell wide here. Inside, a first-order scheme on 20 cells is accurate
+    // to a twentieth.
     for i in 0..size {
         for j in 0..size {
             let want = halfar(away(i, j), 4.0, [high, wide]);
@@ -62,14 +62,15 @@ fn a_dome_spreads_as_halfar_says_and_keeps_its_ice() {
             }
         }
     }
-    // Round: along the axis and along the diagonal the same thickness at the same distance (30 + 17 ≈ 30 + 12·√2).
+    // Round: the thickness is the same along the axis and along the diagonal at the same distance (30 + 17 ≈ 30 +
+    // 12·√2).
     let (straight, slant) = (ice[(30, 47)].metres(), ice[(42, 42)].metres());
     assert!((straight / slant - 1.0).abs() < 0.05, "{straight} m, {slant} m");
 }
 
 #[test]
 fn ice_on_a_plane_is_as_thick_as_its_flux_asks() {
-    // A plane of slope 0.1: snow of 1 m/a on the upper 2 km, none below. Beyond, the flux is 2000 m²/a, and
+    // A plane of slope 0.1 with snowfall of 1 m/a on the upper 2 km and none below. Beyond, the flux is 2000 m²/a, and
     // (Γd·H⁵ + Γs·H³)·0.001 = 2000 gives H.
     let (cell, slope, rates) = (50.0, 0.1, Rates { creep: 2.2e-5, slide: 1.3 });
     let grid =
@@ -88,8 +89,8 @@ fn ice_on_a_plane_is_as_thick_as_its_flux_asks() {
         let mut ice = Field::new(grid.size, Height::ZERO);
         let spent = flow(land, &mut ice, &rates, &climate, [2000.0, longest]);
         assert_eq!(units(&ice), spent.gained - spent.lost, "to the unit");
-        // What the edge draws down fades over some H/(5/3·slope), 650 m: 4.5 km from it to a thousandth. Neighbours across the
-        // slope quiver about the balance by a hundredth.
+        // The drawdown by the edge decays over about H/(5/3·slope), 650 m: to a thousandth at 4.5 km. Neighbours
+        // across the slope oscillate about the equilibrium by a hundredth.
         let thick: Vec<f64> = (60..110).flat_map(|j| [0, 1, 2].map(|i| ice[(i, j)].metres())).collect();
         let mean = thick.iter().sum::<f64>() / 150.0;
         assert!((mean / want - 1.0).abs() < 0.01, "{mean} m, {want} m, whatever the step");
@@ -106,7 +107,8 @@ fn run(model: &Glacier, terrain: &mut Terrain) -> MassBalance {
     budget
 }
 
-/// Svensson's (1959) exponent b of a cross profile z − z₀ = a·|x − x₀|ᵇ: slope of the regression of logarithms.
+/// Returns Svensson's (1959) exponent b of a cross profile z − z₀ = a·|x − x₀|ᵇ, as the slope of a regression of
+/// logarithms.
 fn svensson(profile: &[f64], cell: f64) -> f64 {
     let floor = (0..profile.len()).min_by(|a, b| profile[*a].total_cmp(&profile[*b])).unwrap();
     let points: Vec<[f64; 2]> = (0..profile.len())
@@ -119,7 +121,7 @@ fn svensson(profile: &[f64], cell: f64) -> f64 {
     over / points.iter().map(|p| (p[0] - mean[0]) * (p[0] - mean[0])).sum::<f64>()
 }
 
-/// A V valley 8 km long that falls southward from 1700 m, with flanks of slope 0.5.
+/// Returns a V-shaped valley 8 km long that falls southward from 1700 m, with flanks of slope 0.5.
 fn valley() -> Terrain {
     let grid = Grid::new([100, 60], 80.0).unwrap();
     let ground = Field::generate(grid.size, |i, j| {
@@ -143,13 +145,13 @@ fn a_v_valley_becomes_a_u() {
     assert_eq!(land.solid() - before, budget.solid_change());
     assert!(land.heights(&ICE).is_none(), "it has melted");
     assert_eq!(budget.rained, budget.drained, "all ice came as snow and left as water");
-    // The valley is the same on both sides: but for the order of cells of one level.
+    // The valley is symmetric, except for the order of cells at equal level.
     let (west, east) = (land.ground[(40, 24)].metres(), land.ground[(40, 35)].metres());
     assert!((west - east).abs() < 2.0, "{west} m, {east} m");
 }
 
-/// How deep the bed lies under its sill at most, down the middle of a valley 20 km long that is steep above and nearly level
-/// below, where ice that ends in it digs.
+/// Returns the maximum depth of the bed below its sill, along the middle of a valley 20 km long that is steep above
+/// and nearly level below, where ice that ends in it erodes a basin.
 fn hollow(adverse: f64) -> f64 {
     let grid = Grid::new([200, 24], 100.0).unwrap();
     let ground = Field::generate(grid.size, |i, j| {
@@ -176,7 +178,7 @@ fn basins_are_dug_and_come_to_rest_as_steep_as_the_ice_lets_them() {
     assert!(depths[1] > 10.0, "{depths:?}");
 }
 
-/// A ridge along the west-east axis, with flanks of slope 0.6.
+/// Returns a ridge along the west-east axis, with flanks of slope 0.6.
 fn ridge() -> Terrain {
     let grid = Grid::new([61, 40], 80.0).unwrap();
     let ground =
@@ -233,7 +235,7 @@ fn ice_that_stays_is_in_the_ledger_and_till_lies_where_it_melts() {
 
 #[test]
 fn ice_breaks_off_where_it_floats() {
-    // A shelf 100 m and a deep 600 m under the sea: ice of 300 m stands on the shelf and is lost in the deep,
+    // A shelf 100 m and a deep 600 m below the sea: ice of 300 m is grounded on the shelf and is lost in the deep,
     // long before it has flowed far.
     let mut grid = Grid::new([1, 8], 100.0).unwrap();
     grid.sea_level = Some(Height::ZERO);
@@ -248,7 +250,7 @@ fn ice_breaks_off_where_it_floats() {
 
 #[test]
 fn ice_without_room_over_raised_ground_is_lost_and_booked() {
-    // 100 m of ice over a plain, half of which has been raised to 40 m under the highest accepted height; no snow, no melt.
+    // 100 m of ice over a plain, half of which has been raised to 40 m below the highest elevation; no snow, no melt.
     let grid = Grid::new([6, 8], 100.0).unwrap();
     let high = Height::MAX.metres() - 40.0;
     let ground = Field::generate(grid.size, |_, j| Height::saturating(if j < 4 { high } else { 0.0 }));

@@ -1,15 +1,16 @@
-//! What ice carries, and where it lays it down.
+//! Transport and deposition of till.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::models::glacier::flow::Flow;
 use crate::models::glacier::land::Land;
 
-/// Sends `load` (units by cell) along with the ice of the last step and lays it down: `load` becomes what is laid on each
-/// cell; what left the world with the ice is returned.
+/// Moves `load` (units by cell) with the ice of the last step and deposits it: `load` becomes the amount deposited in
+/// each cell. Returns the amount that left the world with the ice.
 ///
-/// Cells are visited as the ice passed. Of what comes to a cell, the part is laid that melts there of all the ice that leaves
-/// it, the rest goes on in shares of what passes to lower cells; rounding leaves it where it is.
+/// Cells are visited in the order in which the ice passed. Of the load that arrives in a cell, the share is deposited
+/// that melts of all ice that leaves the cell; the rest is passed on in proportion to the flow to lower cells.
+/// Remainders of rounding stay.
 pub fn carry(flow: &mut Flow, land: Land<'_>, load: &mut [AtomicI64]) -> i64 {
     let Flow { cascade, gave, gone, .. } = flow;
     let given = |k: usize, side: usize| i64::from(gave[k][side].load(Ordering::Relaxed));

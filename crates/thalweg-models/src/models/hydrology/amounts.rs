@@ -1,11 +1,11 @@
-//! Water at cells, as tables hold it.
+//! Amounts of water at cells, converted to and from tables.
 
 use thalweg_core::declare::codec::column;
 use thalweg_core::terrain::{Column, Table};
 use thalweg_core::{Cell, Error, Grid, Result};
 use thalweg_flow::pools::Arrival;
 
-/// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).
+/// Returns amounts at cells as a table with the columns `row`, `column` and `amount` (units × cells).
 pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
     let cols = grid.cols() as u32;
     let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
@@ -20,7 +20,7 @@ pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
     }
 }
 
-/// The same from a table, called `name`, that may come from anywhere.
+/// Reads amounts from a table called `name`. The table may come from a file, so its cells and amounts are checked.
 pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
     let [rows, cols, water] = ["row", "column", amount].map(|key| column::<i64>(name, table, key));
     let (rows, cols, water) = (rows?, cols?, water?);

@@ -1,4 +1,4 @@
-//! A batch: drops set out, run for a round, and what they did is told to the maps and the lakes.
+//! One batch: drops start, run for a round, and update the maps and the lakes.
 
 use rayon::prelude::*;
 
@@ -24,13 +24,13 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Height, Result, Size, Terrain};
 use thalweg_flow::Land;
 
-/// Rounds after the last batch in which drops may come to their ends.
+/// Maximum number of rounds after the last batch in which the remaining drops may finish.
 const LAST_ROUNDS: u64 = 400;
 
-/// Times at most that beds are evened after the last batch.
+/// Maximum number of passes that even stream beds after the last batch.
 const LAST_GRADINGS: usize = 12;
 
-/// Batches of drops.
+/// The stepper of the model: one step is one batch of drops.
 pub struct Batches {
     pub rules: Rules,
     pub model: Hydrology,
@@ -38,7 +38,7 @@ pub struct Batches {
     pub lakes: Option<Lakes>,
 }
 
-/// What passed each cell in a batch, in parts of a [`WHOLE_DROP`].
+/// The water that passed each cell in a batch, in parts of a [`WHOLE_DROP`].
 struct Passed {
     count: Field<u32>,
     south: Field<Height>,
@@ -66,14 +66,14 @@ impl Stepper for Batches {
         if tick.step == 0 {
             state.past = Past::begin(terrain, &state.stock, &mut self.lakes);
         }
-        // While drops run, lakes keep their levels.
+        // Lake levels stay fixed while drops run.
         let mut level = level(terrain, &state.stock.depth);
         let stream = self.stream(&state);
         let mut passed = Passed::none(terrain.grid.size);
         drops = self.round(terrain, &state, &stream, &mut level, &mut passed, drops, &mut budget)?;
         self.learn(&mut state, &passed);
         if is_last {
-            // What runs on after the last batch is no batch's.
+            // What passes after the last batch belongs to no batch, so the maps do not learn from it.
             drop(passed);
             let mut beside = Passed::none(terrain.grid.size);
             for _ in 0..LAST_ROUNDS {
@@ -103,7 +103,7 @@ impl Stepper for Batches {
         }
         state.drops = drops;
         grove::grow(terrain, &self.model, &state, tick, self.last)?;
-        // Amounts so far are in units over a cell.
+        // So far the amounts of water are in units × cells; the mass balance states them in m³.
         let cubic = terrain.grid.cell_area() / UNITS;
         for budget in [&mut budget].into_iter().chain(&mut books) {
             let MassBalance { rained, poured, evaporated, infiltrated, drained, .. } = budget;
@@ -121,13 +121,13 @@ impl Stepper for Batches {
 }
 
 impl Batches {
-    /// The share of a stream that each cell's discharge makes.
+    /// Returns each cell's stream share σ, from its discharge.
     fn stream(&self, state: &State) -> Field<f32> {
         let full = (-std::f64::consts::LOG2_E / self.rules.full) as f32;
         state.discharge.map(|q| 1.0 - exp2(q * full))
     }
 
-    /// One round of all drops over the ground.
+    /// Runs all drops for one round over the terrain. Returns those that have not ended.
     #[expect(clippy::too_many_arguments, reason = "the planes of one round, used here alone")]
     fn round(
         &self,
@@ -155,8 +155,8 @@ impl Batches {
         Ok(alive)
     }
 
-    /// Reckons the water on the ground that the last drops leave, evens the last beds beside it, and reckons it on the ground that
-    /// is then there. The books of that, in units over a cell.
+    /// Computes the lakes on the terrain that the last drops leave, evens the last stream beds, and computes the lakes
+    /// again on the resulting terrain. Returns the water balance of the second computation, in units × cells.
     fn finish(
         &mut self,
         terrain: &mut Terrain,
@@ -173,9 +173,9 @@ impl Batches {
         };
         reckon(self, terrain, state, PASSES)?;
         self.even_out(terrain, &state.stock.depth, leads_out, budget)?;
-        // What is a hollow now has not been evened, and holds its water.
+        // A depression that is left now could not be evened and therefore keeps its water.
         let mut books = reckon(self, terrain, state, 0.0)?;
-        // Less than a unit over each lake.
+        // The remainder of less than a unit on each lake counts as evaporated or drained.
         let held = state.stock.held.drain(..).map(|held| held.water as f64).sum::<f64>();
         if !leads_out && self.model.lake_evaporation > 0.0 {
             books.evaporated += held;
@@ -185,7 +185,7 @@ impl Batches {
         Ok(books)
     }
 
-    /// Grades the last beds; one may end in another's.
+    /// Grades the remaining stream beds, in several passes since one bed may end in another.
     fn even_out(
         &mut self,
         terrain: &mut Terrain,
@@ -204,7 +204,7 @@ impl Batches {
         Ok(())
     }
 
-    /// The maps learn what passed in a batch, and forget a little of what they knew.
+    /// Updates the maps of discharge and momentum as exponential moving averages over the batches.
     fn learn(&self, state: &mut State, passed: &Passed) {
         let rules = &self.rules;
         let (keep, drowned) = (rules.keep as f32, rules.keep_drowned as f32);
@@ -217,7 +217,7 @@ impl Batches {
         let depth = &state.stock.depth;
         state.discharge.par_rows_mut().for_each(|(i, row)| {
             for ((map, sum), depth) in row.iter_mut().zip(passed.count.row(i)).zip(depth.row(i)) {
-                // Nothing is learnt under lakes: what was known before they rose goes quickly.
+                // No discharge is recorded under lakes: what was recorded before the lake rose decays quickly.
                 let keep = if depth.0 > 0 { drowned } else { keep };
                 *map = keep * *map + learn * *sum as f32;
             }
@@ -225,7 +225,7 @@ impl Batches {
     }
 }
 
-/// Level of the lake or the sea over each cell, [`DRY`] where there is none.
+/// Returns the water level of the lake or sea over each cell, [`DRY`] where there is none.
 fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
     let sea = terrain.grid.sea_level;
     let mut level = Field::new(terrain.grid.size, Height(DRY));
@@ -241,7 +241,7 @@ fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
     level
 }
 
-/// The run is over: what is still on its way lays down its load.
+/// Deposits the load of the drops that have not finished by the end of the run.
 fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut MassBalance) {
     for drop in drops.drain(..) {
         let cell = Cell::from_axes(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
@@ -252,7 +252,7 @@ fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut MassBalan
             loose[cell].0 = loose[cell].0.saturating_add(laid);
         }
         budget.deposited += i128::from(laid);
-        // Where ground is as high as it may be, the rest goes with the wind.
+        // Above the highest elevation that can be stored, the rest counts as exported.
         budget.exported += i128::from(drop.carried - laid);
         budget.limited += u64::from(laid < drop.carried);
     }

@@ -1,4 +1,4 @@
-//! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
+//! Moves drops down the terrain of a tile: motion, sediment exchange with the bed, bank failure, coming to rest.
 
 use crate::model::MassBalance;
 use crate::models::hydrology::RuleSet;
@@ -11,33 +11,40 @@ use thalweg_core::terrain::{GROUND, LOOSE};
 use thalweg_core::{Cell, CellRect, Edge, Height, Result};
 use thalweg_flow::D8;
 
-/// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is
-/// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE_DROP`](super::motion::WHOLE_DROP).
+/// Name of the height plane that holds the water level of the lake or sea over each cell, [`DRY`] where there is none.
+/// It is only read.
 pub const LEVEL: &str = "level";
+/// Name of the height plane that sums the southward part of the passing water, in parts of a
+/// [`WHOLE_DROP`](super::motion::WHOLE_DROP).
 pub const SOUTH: &str = "south";
+/// Name of the height plane that sums the eastward part, in the same unit.
 pub const EAST: &str = "east";
-/// The plane of counts: the sum of what passes.
+/// Name of the count plane that sums all water that passes a cell, in the same unit.
 pub const PASSED: &str = "passed";
-/// The planes of factors: the share of a stream that a cell is, and how its momentum pulls.
+/// Name of the factor plane that holds each cell's stream share σ, 0 to 1.
 pub const STREAM: &str = "stream";
+/// Name of the factor plane that holds the southward momentum of the stream, in m³/s.
 pub const PULL_SOUTH: &str = "pull_south";
+/// Name of the factor plane that holds the eastward momentum of the stream, in m³/s.
 pub const PULL_EAST: &str = "pull_east";
-/// Those that may be left out: how much of the ground is dug, of the rock under loose ground, and how steep it stands.
+/// Name of an optional factor plane: erodibility of the ground, as a multiplier of what drops erode.
 pub const YIELDS: &str = "yields";
+/// Name of an optional factor plane: the same multiplier for the bedrock below sediment.
 pub const ROCK: &str = "rock";
+/// Name of an optional factor plane: the height difference in units above which a cell slides onto its neighbour.
 pub const TALUS: &str = "talus";
 
-/// No water stands there.
+/// Water level of a cell without a lake or sea.
 pub const DRY: i32 = i32::MIN;
 
-/// Drops descending.
+/// Particle kernel that lets drops descend.
 pub struct Descent<'a>(pub &'a Rules);
 
 impl Kernel for Descent<'_> {
     type Particle = Drop;
 
     fn step_reach(&self) -> usize {
-        // A step leads less than two cells away; banks slide into the cells around.
+        // A step moves a drop by less than two cells, and banks slide into the neighbouring cells.
         4
     }
 
@@ -46,6 +53,8 @@ impl Kernel for Descent<'_> {
     }
 
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Result<MassBalance> {
+        // Drops run in `LANES` lanes side by side: forces and motion are computed for all lanes at once, the steps are
+        // then taken one after the other. A lane whose drop stops takes the next drop of the queue.
         let mut tile = Tile::new(self.0, patch)?;
         let mut coming = (0..queue.len()).filter(|k| !queue[*k].rests).collect::<Vec<_>>().into_iter();
         let mut running: Vec<usize> = coming.by_ref().take(LANES).collect();
@@ -59,7 +68,8 @@ impl Kernel for Descent<'_> {
             let mut lanes = 0..LANES;
             running.retain_mut(|k| {
                 let (drop, x) = (&mut queue[*k], lanes.next().unwrap_or_default());
-                // The drops before it may have changed the ground about it.
+                // Drops stepped before this one may have changed the terrain around it: its forces are then computed
+                // again.
                 if tile.read(drop) != forces.read[x] {
                     tile.push(&mut forces, x, drop);
                     motion = forces.motion(self.0);
@@ -79,25 +89,25 @@ impl Kernel for Descent<'_> {
     }
 }
 
-/// The neighbour of a cell in a direction.
+/// Returns the neighbour of a cell in a direction.
 #[inline(always)]
 fn neighbour(cell: Cell<i32>, direction: D8) -> Cell<i32> {
     let [down, right] = direction.offset();
     Cell::new(cell.row + down as i32, cell.col + right as i32)
 }
 
-/// What becomes of a drop.
+/// State of a drop after a step.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
-    /// It goes on.
+    /// The drop takes another step.
     On,
-    /// It is over: it left the world, or nothing of it is left.
+    /// The drop has ended: it left the world.
     Gone,
-    /// It waits for another tile, or rests.
+    /// The drop waits for another tile, or has come to rest.
     Waits,
 }
 
-/// A tile's planes.
+/// The planes of a tile, borrowed from its patch, and the mass balance of the run.
 struct Tile<'a> {
     rules: &'a Rules,
     origin: Cell<i64>,
@@ -113,7 +123,7 @@ struct Tile<'a> {
     stream: &'a [f32],
     pull_south: &'a [f32],
     pull_east: &'a [f32],
-    /// Of a pull in m³/s, what is of a drop's speed.
+    /// Factor that converts a pull in m³/s to one in units of a drop's speed.
     pull: f32,
     yields: Option<&'a [f32]>,
     rock: Option<&'a [f32]>,
@@ -168,13 +178,13 @@ impl<'a> Tile<'a> {
         self.outside.is_some_and(|outside| outside[self.at(cell)])
     }
 
-    /// Where a drop is in the tile.
+    /// Returns the cell of a drop relative to the patch.
     #[inline(always)]
     fn here(&self, drop: &Drop) -> Cell<i32> {
         Cell::new((drop.cell.row - self.origin.row) as i32, (drop.cell.col - self.origin.col) as i32)
     }
 
-    /// What of its motion depends on the ground; see [`Forces::read`].
+    /// Returns the part of a drop's forces that depends on the terrain; see [`Forces::read`].
     #[inline(always)]
     fn read(&self, drop: &Drop) -> ([i32; 2], bool) {
         let here = self.here(drop);
@@ -182,7 +192,7 @@ impl<'a> Tile<'a> {
         (self.falls(here, at).0, self.ground[at] < self.level[at])
     }
 
-    /// Finds what moves a drop, in lane `x`.
+    /// Computes the forces on a drop and stores them in lane `x`.
     #[inline(always)]
     fn push(&self, forces: &mut Forces, x: usize, drop: &Drop) {
         let here = self.here(drop);
@@ -199,7 +209,7 @@ impl<'a> Tile<'a> {
         forces.spilled[x] = drop.spilled;
     }
 
-    /// One step of the drop in lane `x`: see the model's page, whose order this is.
+    /// Takes one step of the drop in lane `x`, in the order that the model's documentation gives.
     fn step(&mut self, drop: &mut Drop, sunk: bool, motion: &Motion, x: usize) -> Fate {
         let rules = self.rules;
         let here = self.here(drop);
@@ -219,7 +229,7 @@ impl<'a> Tile<'a> {
         let whole = to.map(floor);
         let next = Cell::new(here.row + whole.row, here.col + whole.col);
         drop.speed = speed;
-        // In a lake no stream shows where drops go.
+        // Under a lake no discharge is recorded: the paths of drops along the bottom are no streams.
         let crossed = if sunk {
             None
         } else {
@@ -230,7 +240,7 @@ impl<'a> Tile<'a> {
             return self.leave(drop, here, next, at);
         }
         drop.cell = Cell::new(drop.cell.row + i64::from(whole.row), drop.cell.col + i64::from(whole.col));
-        // A part just below a whole may round up to it.
+        // A fraction just below 1 may round up to 1, which would be the next cell.
         let part = |to: f32, whole: i32| (to - whole as f32).clamp(0.0, 0.999_999_9);
         drop.part = Cell::new(part(to.row, whole.row), part(to.col, whole.col));
 
@@ -239,12 +249,12 @@ impl<'a> Tile<'a> {
         if sunk {
             drop.sunk += 1;
             let settles = (drop.carried as f32 * rules.settling).ceil() as i32;
-            // It sinks to the lowest place around, so that beds of lakes are even.
+            // Sediment settles in the lowest cell of the neighbourhood, so that lake beds stay even.
             let bed = self.lowest(here, at);
             let room = self.level[bed].saturating_sub(self.ground[bed]).max(0);
             self.lay(drop, bed, settles.min(room));
             if after >= self.level[at] && after > before.max(self.level[at]) {
-                // The other shore is higher: the water stays.
+                // The opposite shore is higher than the lake: the drop stays.
                 return self.rest(drop, new_at);
             }
         } else {
@@ -260,6 +270,7 @@ impl<'a> Tile<'a> {
         self.slide(next, new_at);
 
         self.budget.particle_steps += 1;
+        // A drop that has not reached a new lowest elevation for `patience` steps is stuck.
         if after < drop.lowest.saturating_sub(rules.least_fall) {
             (drop.lowest, drop.since) = (after, 0);
         } else {
@@ -278,8 +289,8 @@ impl<'a> Tile<'a> {
         Fate::On
     }
 
-    /// By how many units the ground falls from the northern to the southern neighbour, and from the western to the eastern one; and the
-    /// slope, as rise over run, of each unit.
+    /// Returns the fall of the ground in units from the northern to the southern neighbour and from the western to the
+    /// eastern one, and the slope (rise over run) that one unit of each fall stands for.
     #[inline(always)]
     fn falls(&self, here: Cell<i32>, at: usize) -> ([i32; 2], [f32; 2]) {
         let CellRect { start, end } = self.valid;
@@ -295,16 +306,16 @@ impl<'a> Tile<'a> {
                 pick(here.col + 1 < end.col, at + 1),
             )
         };
-        // Outside of the data the ground goes on level.
+        // Beyond the data the ground is taken to continue level.
         let height = |k: usize| self.ground[if self.outside.is_some_and(|outside| outside[k]) { at } else { k }];
-        // One-sided beside an edge, where the slope is taken over one cell and not two.
+        // Next to an edge the difference is one-sided: it spans one cell and not two.
         let slope = |a: usize, b: usize| self.rules.slope * if a == at || b == at { 2.0 } else { 1.0 };
         let falls = [height(north) - height(south), height(west) - height(east)];
         (falls, [slope(north, south), slope(west, east)])
     }
 
-    /// Counts the water that passes: at the old cell, and at one that the step crosses on its way to the new one, which
-    /// is returned.
+    /// Adds the drop's water to the discharge sums of the old cell and of a cell that the step crosses on its way to
+    /// the new one. Returns the crossed cell, or `None` if the step crosses none.
     #[inline(always)]
     fn mark(
         &mut self,
@@ -330,7 +341,7 @@ impl<'a> Tile<'a> {
         })
     }
 
-    /// Digs or lays down at the old cell, by how far what is carried is from what can be.
+    /// Erodes or deposits at the old cell, in proportion to the difference between transport capacity and load.
     #[expect(clippy::too_many_arguments, reason = "one step's numbers, used here alone")]
     #[inline(always)]
     fn exchange(
@@ -354,10 +365,10 @@ impl<'a> Tile<'a> {
         let yields = self.yields.map_or(1.0, |yields| yields[at]);
         let want = (capacity - drop.carried as f32) * (rules.deposition * time).min(1.0);
         if want > 0.0 {
-            // No deeper than what it falls to: a drop digs no pit for itself.
+            // No deeper than the fall to the next cell: a drop digs no pit for itself.
             let mut dug = want * yields;
             if let Some(rock) = self.rock {
-                // What the loose ground does not give, the rock under it does, by its own measure.
+                // Once the sediment cover is used up, bedrock erodes by its own factor.
                 let cover = self.loose[at] as f32;
                 if dug > cover {
                     dug = cover + (dug - cover) / yields.max(1e-6) * rock[at];
@@ -376,7 +387,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Cuts down a cell that a step leads across, if it stands over the one before, or fills it if it is a pit.
+    /// Incises a cell that the step crosses if it is higher than the cell before it, and fills it if it is a pit.
     fn cross(&mut self, drop: &mut Drop, at: usize, crossed: Cell<i32>) {
         if self.is_void(crossed) {
             return;
@@ -389,13 +400,14 @@ impl<'a> Tile<'a> {
                 (_, Some(yields)) => yields[middle],
                 _ => 1.0,
             };
-            // As much as of any other fall.
+            // The same share of the fall as anywhere else.
             let share = self.rules.deposition * (1.0 + self.rules.entrainment * self.stream[middle]);
             self.dig(drop, middle, (over as f32 * (share * yields).min(1.0)) as i32);
         }
         self.fill_pit(drop, crossed, middle);
     }
 
+    /// Erodes up to `amount` units of a cell into the drop's load, sediment first.
     fn dig(&mut self, drop: &mut Drop, at: usize, amount: i32) {
         let amount = amount.min(self.ground[at] - self.rules.floor).min(MAX_CARRIED - drop.carried).max(0);
         self.ground[at] -= amount;
@@ -404,6 +416,7 @@ impl<'a> Tile<'a> {
         self.budget.eroded += i128::from(amount);
     }
 
+    /// Deposits up to `amount` units of the drop's load on a cell.
     fn lay(&mut self, drop: &mut Drop, at: usize, amount: i32) {
         let amount = amount.min(drop.carried).min(Height::MAX.0 - self.ground[at]).max(0);
         self.ground[at] += amount;
@@ -412,7 +425,8 @@ impl<'a> Tile<'a> {
         self.budget.deposited += i128::from(amount);
     }
 
-    /// Lets the banks of a cell slide where they are too steep: towards and from each of its neighbours in turn.
+    /// Lets the banks around a cell slide where they are too steep, in both directions, for each of its neighbours in
+    /// turn.
     #[inline(always)]
     fn slide(&mut self, here: Cell<i32>, at: usize) {
         let inner = self.is_inner(here);
@@ -425,7 +439,7 @@ impl<'a> Tile<'a> {
                 apart(a).max(apart(b)).max(apart(c).max(apart(d))) as f32
             };
             let [straight, across] = self.around(at).map(most);
-            // Mostly nothing is too steep.
+            // Fast path: in most cases nothing is too steep.
             if straight <= talus && across <= talus * D8::DISTANCES_F32[1] {
                 return;
             }
@@ -437,7 +451,7 @@ impl<'a> Tile<'a> {
             }
             let other = self.at(cell);
             let over = self.ground[at] - self.ground[other];
-            // What slides is of the higher cell.
+            // Material slides from the higher cell, so that cell's stable slope counts.
             let own = self.talus.map_or(talus, |plane| plane[if over > 0 { at } else { other }]);
             let talus = if wet { talus.min(own) } else { own };
             let talus = talus * direction.distance_f32();
@@ -445,7 +459,7 @@ impl<'a> Tile<'a> {
             if excess > 0.0 && !self.is_void(cell) {
                 let amount = (excess * self.rules.slide) as i32;
                 let (from, to) = if over > 0 { (at, other) } else { (other, at) };
-                // Rock under loose ground stays, however steep that lies.
+                // Only the sediment slides; bedrock below it stays, however steep.
                 let covered = self.rock.is_some() && self.loose[from] >= COVER.0;
                 let amount = if covered { amount.min(self.loose[from]) } else { amount };
                 self.ground[from] -= amount;
@@ -458,7 +472,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Ground of the four neighbours and of the four across of a cell whose neighbours are all there.
+    /// Returns the elevations of the four orthogonal and of the four diagonal neighbours of a cell that has all eight.
     #[inline(always)]
     fn around(&self, at: usize) -> [[i32; 4]; 2] {
         let row = |first: usize| -> [i32; 3] {
@@ -471,8 +485,8 @@ impl<'a> Tile<'a> {
         [[b, d, e, g], [a, c, f, h]]
     }
 
-    /// A drop that comes through a pit leaves so much of its load there that water runs on, as far as it goes: beds
-    /// have an even fall.
+    /// Fills a pit that the drop passes through, as far as its load suffices, until water can flow on: stream beds
+    /// then fall steadily.
     #[inline(always)]
     fn fill_pit(&mut self, drop: &mut Drop, cell: Cell<i32>, at: usize) {
         if !self.is_inner(cell) || self.ground[at] < self.level[at] {
@@ -496,7 +510,8 @@ impl<'a> Tile<'a> {
         self.outside.is_some() && D8::ALL.into_iter().any(|direction| self.is_void(neighbour(cell, direction)))
     }
 
-    /// A drop that finds no way down sets out anew without its speed, or rests.
+    /// Handles a drop that finds no way down: it starts again with no speed while it has turns left, and otherwise
+    /// rests.
     fn pause(&mut self, drop: &mut Drop, at: usize) -> Fate {
         if drop.turns == 0 || drop.speed == [0.0; 2] {
             return self.rest(drop, at);
@@ -507,7 +522,7 @@ impl<'a> Tile<'a> {
         Fate::On
     }
 
-    /// Lays down all that is carried, and waits for the lakes to say whether it runs on.
+    /// Deposits the whole load and marks the drop as resting: the lakes then determine if it flows on.
     fn rest(&mut self, drop: &mut Drop, at: usize) -> Fate {
         let here = self.here(drop);
         self.spread(drop, here, at);
@@ -515,7 +530,7 @@ impl<'a> Tile<'a> {
         Fate::Waits
     }
 
-    /// The lowest of a cell and its neighbours, the cell itself if none is lower.
+    /// Returns the index of the lowest cell among a cell and its neighbours, the cell itself if none is lower.
     fn lowest(&self, here: Cell<i32>, at: usize) -> usize {
         let mut lowest = at;
         for direction in D8::ALL {
@@ -527,7 +542,7 @@ impl<'a> Tile<'a> {
         lowest
     }
 
-    /// Lays all that is carried into the lowest places around a cell, in parts, so that no heap is left.
+    /// Deposits the whole load in the lowest cells around a cell, in eight parts, so that no mound is left.
     fn spread(&mut self, drop: &mut Drop, here: Cell<i32>, at: usize) {
         const PARTS: i32 = 8;
         let share = drop.carried / PARTS + 1;
@@ -536,7 +551,7 @@ impl<'a> Tile<'a> {
             let before = drop.carried;
             self.lay(drop, lowest, share);
             if drop.carried == before {
-                // All is as high as ground may be: the rest goes with the wind.
+                // All cells are at the highest elevation that can be stored: the rest counts as exported.
                 self.budget.exported += i128::from(drop.carried);
                 self.budget.limited += 1;
                 drop.carried = 0;
@@ -545,7 +560,8 @@ impl<'a> Tile<'a> {
         self.slide(here, at);
     }
 
-    /// The next cell is none of the world: over an open edge all is carried out, before a wall the drop rests.
+    /// Handles a step out of the world: over an open edge or onto a cell without data the load is exported and the
+    /// drop ends; at a closed edge the drop rests.
     fn leave(&mut self, drop: &mut Drop, here: Cell<i32>, next: Cell<i32>, at: usize) -> Fate {
         let CellRect { start, end } = self.valid;
         let beyond = [next.row < start.row, next.col >= end.col, next.row >= end.row, next.col < start.col];
@@ -562,7 +578,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// The greatest whole number that is not above `x`, which is small.
+/// Returns the greatest whole number that is not above `x`. `x` must fit an `i32`.
 #[inline(always)]
 fn floor(x: f32) -> i32 {
     let whole = x as i32;

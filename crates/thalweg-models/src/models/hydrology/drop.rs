@@ -1,55 +1,56 @@
-//! [`Drop`]: a particle of water on its way, and the table that holds those underway between batches.
+//! [`Drop`]: a particle of water under way, and the table that stores drops between batches.
 
 use crate::process::particles::Particle;
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::{Cell, Grid, Height};
 
-/// The table's name.
+/// Name of the table of drops.
 pub const TABLE: &str = "drops";
 
-/// Most that a drop can carry, in units of height × cells.
+/// Maximum load of a drop, in units of height × cells.
 pub const MAX_CARRIED: i32 = 1 << 30;
 
-/// Most water that a drop can be, in units of height × cells.
+/// Maximum water of a drop, in units of height × cells.
 pub const MAX_WATER: i32 = 1 << 30;
 
-/// Drops of rain are numbered from 0; the numbers of those from springs, and of those that come over a sill, lie apart from
-/// them and from each other.
+/// Bit that marks the numbers of drops from springs. Drops of rain are numbered from 0, so the ranges never overlap.
 pub const SPRING: u64 = 1 << 61;
+/// Bit that marks the numbers of drops that come over a sill.
 pub const OVERFLOW: u64 = 1 << 62;
 
-/// Bits in which the numbers of drops of springs differ in a batch, and those of overflow in a round.
+/// Bits that number the drops of one batch from springs or over sills. The bits above hold the step.
 pub const COUNT_BITS: u32 = 32;
 
-/// Most turns that a drop can have left.
+/// Maximum value of [`Drop::turns`].
 const MAX_TURNS: u32 = 1000;
 
-/// A particle of water. Positions are a world cell and the part of a cell beyond its north-western corner.
+/// A particle of water. Its position is a world cell and a fraction of a cell from that cell's north-western corner.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Drop {
     pub number: u64,
     pub cell: Cell<i64>,
-    /// Part of the cell's row and column, 0 to 1.
+    /// Position within the cell, southward and eastward, 0 to 1.
     pub part: Cell<f32>,
-    /// Southward and eastward, in strides a unit of time.
+    /// Speed southward and eastward, in strides per unit of time.
     pub speed: [f32; 2],
-    /// Water that it stands for, in units of height × cells. What falls, stands and drains is summed apart from drops: see
-    /// [`weather`](super::weather).
+    /// Water that the drop stands for, in units of height × cells. The water balance does not use it: rain, lakes and
+    /// drainage are computed as fields, see [`weather`](super::weather).
     pub water: i32,
-    /// Solid, in units of height × cells.
+    /// Sediment load, in units of height × cells.
     pub carried: i32,
-    /// What of the solid's motion no whole unit shows yet.
+    /// Part of the erosion or deposition that is below a whole unit and has not yet been applied, in units.
     pub remainder: f32,
-    /// Lowest ground that it has reached, and the steps since.
+    /// Lowest ground that the drop has reached, in units.
     pub lowest: i32,
+    /// Steps since it reached [`Self::lowest`].
     pub since: u32,
-    /// Times that it may still set out anew from where it came to rest.
+    /// Times that it may still start again from the place where it came to rest.
     pub turns: u32,
     /// Steps under the level of a lake or the sea; 0 on land.
     pub sunk: u32,
-    /// Whether it stands on a lake's sill: its first step is along its speed, whatever the slope.
+    /// True if it is on a lake's sill: its first step follows its speed, whatever the slope.
     pub spilled: bool,
-    /// Whether it has come to rest: it is over, or sets out again where what lies there runs over.
+    /// True if it has come to rest: it has ended, or starts again at the sill if the lake there overflows.
     pub rests: bool,
 }
 
@@ -63,7 +64,7 @@ impl Particle for Drop {
 }
 
 impl Drop {
-    /// A drop that sets out from the middle of a cell, without speed or load.
+    /// Creates a drop that starts from the middle of a cell, without speed or load.
     pub fn new(number: u64, cell: Cell<i64>, ground: Height, water: i32, turns: u32) -> Self {
         Self {
             number,
@@ -108,7 +109,8 @@ impl Row for Drop {
 }
 
 impl Drop {
-    /// The same, if there can be one in the window of a grid.
+    /// Returns the drop if its values are valid in the window of `grid`, and `None` otherwise. Tables may come from
+    /// files.
     pub fn possible(self, grid: &Grid) -> Option<Self> {
         let possible = grid.local(self.cell).is_some()
             && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part))
@@ -122,7 +124,8 @@ impl Drop {
     }
 }
 
-/// Shares a multiple of a drop's water out among drops, `most` of them if a drop can be as much as that then takes.
+/// Divides a multiple of a drop's water among drops that hold whole multiples each: at most `most` drops, or more if
+/// the largest possible drops require it.
 pub fn portions(water: i64, drop: i32, most: u64) -> impl Iterator<Item = i32> {
     let whole = water / i64::from(drop);
     let largest = i64::from((MAX_WATER / drop).max(1));

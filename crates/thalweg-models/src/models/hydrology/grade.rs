@@ -1,7 +1,8 @@
-//! Beds of even fall: pits that water runs through are filled with what stands in its way below them.
+//! Stream beds of steady fall: pits that water flows through are filled with material from the sills below them.
 //!
-//! Drops of a batch run side by side and leave beds rough by a step's fall. Water levels such pits within days; here the
-//! bed from the pit over its sill to lower ground takes the nearest heights that fall all along and hold as much solid.
+//! Drops of a batch run side by side and leave beds rough by about the fall of a step. Real streams level such pits
+//! within days. Here the bed from the pit over its sill to lower ground is replaced by the nearest heights that fall
+//! all along it and hold as much solid.
 
 use crate::model::MassBalance;
 use crate::models::hydrology::ground::Ground;
@@ -11,30 +12,31 @@ use thalweg_flow::Land;
 use thalweg_flow::depressions::OUTSIDE;
 use thalweg_flow::pools::Pools;
 
-/// Most cells of a bed that is graded at once, and most sills on it.
+/// Maximum number of cells in one graded bed.
 const MAX_CELLS: usize = 64;
+/// Maximum number of sills in one graded bed.
 const MAX_SILLS: usize = 6;
 
-/// Units that a bed falls from cell to cell at least, a millimetre: more than files of 32-bit floats round off.
+/// Minimum fall of a graded bed per cell, in units (about a millimetre): more than files of 32-bit floats round off.
 const FALL: i32 = 64;
 
-/// Ground that yields less than this stays as it is.
+/// Erodibility factor below which ground is left unchanged.
 const FIRM: f32 = 0.1;
 
-/// How a bed is evened.
+/// The way a bed is evened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Cut and filled: it holds as much solid as before.
+    /// Cut and filled: the bed holds as much solid as before.
     Level,
-    /// Only cut, so that no other bed is blocked; what is dug is washed out of the land.
+    /// Only cut, so that no other bed is blocked. The eroded material is washed out of the land.
     Cut,
 }
 
-/// What beds are graded by.
+/// The inputs to the grading of stream beds.
 pub struct Grading<'a> {
-    /// Hollows of the ground as it is.
+    /// Depressions of the current terrain.
     pub pools: &'a Pools,
-    /// Water in them.
+    /// Water depth in the depressions.
     pub depth: &'a Field<Height>,
     pub ground: &'a Ground,
     pub rules: &'a Rules,
@@ -42,8 +44,8 @@ pub struct Grading<'a> {
 }
 
 impl Grading<'_> {
-    /// Grades the beds below pits that are no deeper than the rules say, hold no water, and that `passes` accepts by their
-    /// cell; how many. No shore is cut below its water.
+    /// Grades the beds below pits that are no deeper than `Rules::grading`, hold no water, and whose cell `passes`
+    /// accepts. Returns the number of beds graded. No shore is cut below its water level.
     pub fn grade(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut MassBalance) -> usize {
         let hierarchy = self.pools.hierarchy();
         let mut graded = 0;
@@ -51,7 +53,7 @@ impl Grading<'_> {
         for (d, depression) in hierarchy.depressions[..hierarchy.leaves()].iter().enumerate() {
             let pit = depression.pit as usize;
             let Some(spill) = depression.spill else { continue };
-            // Another bed may have changed it just now.
+            // Another bed graded in this call may have changed the pit.
             if terrain.ground[pit] != depression.floor
                 || spill.level.0.saturating_sub(depression.floor.0) > self.rules.grading
                 || self.depth[pit].0 > 0
@@ -70,7 +72,7 @@ impl Grading<'_> {
                 Way::Level => falling(&heights),
                 Way::Cut => cut(&heights),
             };
-            // Not under the floor, nor out of the heights that ground may have: else the bed would not hold as much.
+            // Heights outside the allowed range would be clamped, and the bed would no longer hold as much solid.
             let lowest = |height: &i32| self.rules.floor.max(Height::MIN.0).min(*height);
             let fits = |(now, then): (&i32, &i32)| (lowest(now)..=Height::MAX.0).contains(then);
             if heights.iter().zip(&even).all(fits)
@@ -85,7 +87,8 @@ impl Grading<'_> {
         graded
     }
 
-    /// Whether a cell may be cut or filled to a height: it is neither firm nor wet, and no water beside it stands higher.
+    /// Returns true if a cell may be cut or filled to `height`: it is neither firm nor wet, and no neighbouring water
+    /// surface is higher than that.
     fn is_free(&self, terrain: &Terrain, k: usize, height: i32) -> bool {
         let [rows, cols] = terrain.grid.size;
         let (i, j) = (k / cols, k % cols);
@@ -105,14 +108,14 @@ impl Grading<'_> {
     }
 }
 
-/// The cells from a leaf's pit over its sill, and over those of higher leaves, down to where the ground is lower than the
-/// pit, or wet, or leaves the land; whether it comes there.
+/// Collects in `bed` the cells from a leaf depression's pit over its sill, and over the sills of the next depressions,
+/// down to a cell that is lower than the pit, wet or outside the land. Returns true if it reaches such a cell.
 fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed: &mut Vec<usize>) -> bool {
     let (leaf, cols) = (&pools.hierarchy().leaf, land.grid.cols());
     let floor = pools.hierarchy().depressions[first as usize].floor.0;
     let mut at = first;
     for _ in 0..MAX_SILLS {
-        // Up to the sill, against the way down from it.
+        // Up to the sill: the flow path from the sill down to the pit, reversed.
         let [sill, toward] = pools.way_over(land, at as usize).map(|k| k as usize);
         let start = if leaf[sill] == at {
             sill
@@ -143,7 +146,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
         let mut down = Some(toward);
         let mut last = toward;
         while let Some(k) = down {
-            // So low that the bed stays above it.
+            // Low enough: the bed, which falls by at least `FALL` per cell, stays above this cell.
             if land.ground[k].0 < floor - MAX_CELLS as i32 * FALL || depth[k].0 > 0 {
                 return true;
             }
@@ -158,7 +161,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
         }
         at = leaf[last];
         if at == OUTSIDE {
-            // It leaves the land there.
+            // The path leaves the land here.
             bed.push(last);
             return true;
         }
@@ -169,7 +172,8 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
     false
 }
 
-/// Leaves out what a way does between two visits of one cell: a way into a hollow and out of it leads over some cells twice.
+/// Removes loops: a path into a depression and out of it again may visit some cells twice. Drops the cells between two
+/// visits of the same cell.
 fn cut_loops(bed: &mut Vec<usize>) {
     let mut kept = 0;
     for n in 0..bed.len() {
@@ -185,10 +189,10 @@ fn cut_loops(bed: &mut Vec<usize>) {
     bed.truncate(kept);
 }
 
-/// The nearest heights, by least squares, that fall by [`FALL`] a cell and more, and have the same sum: neighbours that rise
-/// are pooled (Ayer et al. 1955, doi:10.1214/aoms/1177728423).
+/// Returns the nearest heights, by least squares, that fall by at least [`FALL`] per cell and have the same sum.
+/// Neighbours that rise are pooled (pool adjacent violators; Ayer et al. 1955, doi:10.1214/aoms/1177728423).
 fn falling(heights: &[i32]) -> Vec<i32> {
-    // Sum and count of each stretch of one level, under heights that the least fall has been added to.
+    // Sum and count of each pool, over heights to which n·FALL is added: these need only not rise.
     let mut levels: Vec<(i64, i64)> = Vec::new();
     for (n, height) in (0..).zip(heights) {
         levels.push((i64::from(*height) + n * i64::from(FALL), 1));
@@ -210,7 +214,7 @@ fn falling(heights: &[i32]) -> Vec<i32> {
     out
 }
 
-/// The same heights, cut down so far that they fall by [`FALL`] a cell and more.
+/// Returns the heights cut down as far as needed to fall by at least [`FALL`] per cell.
 fn cut(heights: &[i32]) -> Vec<i32> {
     let mut last = i32::MAX;
     let lower = |height: &i32| {
@@ -220,7 +224,7 @@ fn cut(heights: &[i32]) -> Vec<i32> {
     heights.iter().map(lower).collect()
 }
 
-/// Digs a cell down or fills it up to a height.
+/// Cuts or fills a cell to `height`, and records the change in the mass balance.
 fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut MassBalance) {
     let ground = &mut terrain.ground[k];
     let more = height - ground.0;

@@ -1,4 +1,4 @@
-//! [`Ground`]: what the ground is made of, as drops meet it in a round.
+//! [`Ground`]: material properties of the terrain, as drops use them in a round.
 
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
@@ -6,21 +6,22 @@ use thalweg_core::terrain::{HARDNESS, PROTECT, TREE_DENSITY};
 use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_noise::given::soils::{self, strata};
 
-/// Beds of rock stand at their own slope where less loose ground lies on them: a metre.
+/// Sediment thickness from which its own slope counts, and not that of the rock strata below it: one metre.
 pub const COVER: Height = Height(UNITS as i32);
 
-/// Planes of what the ground does; none where all of it is as the parameters say.
+/// Planes of material properties. A plane is `None` where the parameters hold for the whole terrain.
 pub struct Ground {
-    /// Factor of what drops dig: by soil, roots, `hardness` and `protect`.
+    /// Multiplier of the erosion by drops, from soil, roots, `hardness` and `protect`.
     pub yields: Option<Field<f32>>,
-    /// The same of the rock that lies under what is loose.
+    /// The same for the bedrock below sediment.
     pub rock: Option<Field<f32>>,
-    /// Units by which a cell may stand over its neighbour before it slides.
+    /// Maximum stable height difference in units between orthogonal neighbours.
     pub talus: Option<Field<f32>>,
 }
 
 impl Ground {
-    /// Of a terrain as it lies now; `talus` is the steepest slope of ground that is of no kind, as rise over run.
+    /// Computes the planes for the current terrain. `talus` is the steepest stable slope, as rise over run, of ground
+    /// without a soil kind or strata.
     pub fn of(terrain: &Terrain, talus: f64) -> Result<Self> {
         let size = terrain.grid.size;
         let layers: Vec<&Field<f32>> =

@@ -1,4 +1,4 @@
-//! The forest beside the water.
+//! The forest that grows along the water.
 
 use crate::model::Tick;
 use crate::models::hydrology::Hydrology;
@@ -7,13 +7,13 @@ use crate::process::forest::FERTILITY;
 use crate::process::forest::{Forest, ForestRules, PlantSite};
 use thalweg_core::{Result, Terrain};
 
-/// Years that a forest lives at one go: reading and writing its table then costs little beside them.
+/// Years that a forest is simulated at a time, so that reading and writing its table is cheap in comparison.
 const YEARS: f64 = 10.0;
 
-/// What keys of the forest are for, beside those of drops.
+/// Subkey that separates the forest's random numbers from those of drops.
 const FOREST: u64 = 1 << 63;
 
-/// How the model's forest lives.
+/// Returns the parameters of the forest.
 pub fn rules(model: &Hydrology) -> ForestRules {
     ForestRules {
         patch: model.tree_patch,
@@ -23,13 +23,14 @@ pub fn rules(model: &Hydrology) -> ForestRules {
     }
 }
 
-/// Lets the forest live the years that have come by the end of a batch, beside the water as it is then.
+/// Grows the forest up to the year reached at the end of a batch, with the water as it is then. Years are run in whole
+/// multiples of [`YEARS`].
 pub fn grow(terrain: &mut Terrain, model: &Hydrology, state: &State, tick: Tick, last: u32) -> Result<()> {
     if model.forest == 0.0 {
         return Ok(());
     }
     let pace = model.forest / f64::from(last + 1);
-    // Of the last batch all years are full.
+    // The last batch runs all remaining years.
     let until =
         |steps: u32| if steps > last { model.forest.ceil() } else { (pace * f64::from(steps) / YEARS).floor() * YEARS };
     let years = until(tick.step) as u64..until(tick.step + 1) as u64;

@@ -1,4 +1,5 @@
-//! [`Lakes`]: water at rest between batches; drops that come to lakes set out again at their sills, as many as run over.
+//! [`Lakes`]: water at rest between batches. Drops that ended in a lake start again at its sill, in proportion to the
+//! share of the lake's inflow that overflows.
 
 use rayon::prelude::*;
 
@@ -14,25 +15,26 @@ use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{self, Outlet, Overflow, Pools, Stock};
 
-/// The hollows of the ground as it was when water last came to rest.
+/// The depressions of the terrain at the last time that water was settled.
 pub struct Lakes {
     pools: Pools,
     ground: Field<Height>,
 }
 
-/// What drops at rest and the climate bring to lakes.
+/// The inputs to the settling of a batch: the drops at rest and the state of the streams.
 pub struct Settling<'a> {
     pub tick: Tick,
     pub resting: &'a [Drop],
-    /// Share of streams in each cell.
+    /// Stream share σ of each cell.
     pub stream: &'a Field<f32>,
 }
 
 impl Lakes {
-    /// Lets a batch's rain come to the lakes of the ground as it is now, evaporate and run over; the drops that set out over
-    /// sills: as much of those at rest as runs on of the water that comes.
+    /// Adds a batch's rain to the lakes of the current terrain, and lets them evaporate and overflow. Returns the
+    /// drops that start at sills: their water is the share of the resting drops' water that corresponds to the share
+    /// of the inflow that overflows.
     ///
-    /// `lakes` are those of the settling before, if there was one: nothing but quicker with them.
+    /// `lakes` is the state of the previous settling, if there was one. It changes only the speed, not the result.
     pub fn settle(
         lakes: &mut Option<Self>,
         terrain: &Terrain,
@@ -53,7 +55,7 @@ impl Lakes {
         budget.evaporated += balance.evaporated as f64;
         budget.drained += balance.left as f64;
 
-        // Water of the drops at rest, by the outlet of the pool where they are.
+        // Water of the resting drops, summed by the outlet of the lake in which they are.
         let mut rested = vec![0i64; balance.outlets.len()];
         for drop in settling.resting {
             let cell = Cell::from_axes(|a| (drop.cell[a] - grid.origin[a]) as usize);
@@ -64,6 +66,7 @@ impl Lakes {
         }
         let runs_on = |(outlet, rested): (&Outlet, i64)| {
             let share = (outlet.outflow as f64 / outlet.inflow.max(1) as f64).min(1.0);
+            // An outflow above the inflow, where a sill has been cut down, becomes drops as well.
             let burst = (outlet.outflow - outlet.inflow).max(0);
             let water = (rested as f64 * share) as i64 + burst;
             Overflow { cell: outlet.cell, toward: outlet.toward, water }
@@ -72,7 +75,7 @@ impl Lakes {
         let mut drops = Vec::new();
         let mut number = drop::OVERFLOW | u64::from(tick.step) << drop::COUNT_BITS;
         for over in over.filter(|over| over.toward != over.cell) {
-            // Whole drops; what is less is one, or none, by chance.
+            // Only whole drops start. The remainder becomes one drop or none at random, in proportion to its size.
             let by_chance = tick.key.and(number).and(1).unit() * f64::from(rules.drop);
             let water = over.water.saturating_add(by_chance as i64);
             for water in portions(water, rules.drop, rules.most) {
@@ -83,7 +86,8 @@ impl Lakes {
         Ok(drops)
     }
 
-    /// Evens beds below dry pits of the ground that was followed last, as [`Grading`] does; how many.
+    /// Evens the stream beds below dry pits, as [`Grading`] does, on the terrain last passed to [`Self::follow`].
+    /// Returns the number of beds graded.
     pub fn grade(
         &self,
         terrain: &mut Terrain,
@@ -98,7 +102,7 @@ impl Lakes {
         Ok(grading.grade(terrain, passes, budget))
     }
 
-    /// The hollows of the ground as it is now.
+    /// Returns the depressions of the current terrain, updating or creating them as needed.
     pub fn at<'a>(lakes: &'a mut Option<Self>, land: &Land<'_>) -> &'a Self {
         match lakes {
             Some(lakes) => {
@@ -109,17 +113,17 @@ impl Lakes {
         }
     }
 
-    /// Holds nothing but what [`Self::follow`] needs.
+    /// Frees all memory that [`Self::follow`] does not need.
     pub fn rest(&mut self) {
         self.pools.rest();
     }
 
-    /// The hollows.
+    /// Returns the depressions.
     pub fn pools(&self) -> &Pools {
         &self.pools
     }
 
-    /// Brings the hollows up to the ground as it is now.
+    /// Updates the depressions to the current terrain; only the cells that changed cost time.
     pub fn follow(&mut self, land: &Land<'_>) {
         let mut changed = Field::new(land.ground.size(), false);
         changed.par_rows_mut().for_each(|(i, row)| {
@@ -131,13 +135,13 @@ impl Lakes {
     }
 }
 
-/// A drop on a sill, about to go where it falls off.
+/// Returns a drop on a sill that is about to flow over it.
 fn over_the_sill(terrain: &Terrain, overflow: &Overflow, water: i32, rules: &Rules, key: Key, number: u64) -> Drop {
     let grid = &terrain.grid;
     let cell = |k: u32| grid.world_cell(k as usize / grid.cols(), k as usize % grid.cols());
     let (here, there) = (cell(overflow.cell), cell(overflow.toward));
     let unit = [0, 1].map(|a| (there[a] - here[a]) as f32);
-    // Round the middle: a step of √2 cells then leads to the neighbour.
+    // Near the middle of the cell, so that a step of √2 cells leads to the neighbour.
     let part = Cell::from(key.and(number).pair()).map(|x| 0.42 + 0.16 * x as f32);
     let ground = terrain.ground[overflow.cell as usize];
     Drop { part, speed: unit, spilled: true, ..Drop::new(number, here, ground, water, rules.turns) }

@@ -1,59 +1,67 @@
-//! How drops that step in turn move: as many side by side as there are lanes.
+//! The motion of drops, computed for [`LANES`] drops side by side so that the compiler can vectorize it.
 
 use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::rules::Rules;
 
-/// Drops that take their steps in turn.
+/// Number of drops that take their steps in turn.
 pub const LANES: usize = 4;
 
-/// A whole drop in the sums of a batch.
+/// The count that a whole drop adds to the sums of a batch.
 pub const WHOLE_DROP: f32 = 1024.0;
 
-/// A number for each of them.
+/// One value per lane.
 pub type Lanes<T> = [T; LANES];
 
-/// What moves each drop.
+/// The quantities that determine each drop's motion.
 #[derive(Default)]
 pub struct Forces {
-    /// What these were worked out of: by how many units the ground falls from the northern to the southern neighbour, and from the western
-    /// to the eastern one, and whether it lies under water.
+    /// The terrain values that the forces were computed from: the fall in units from the northern to the southern
+    /// neighbour and from the western to the eastern one, and true if the cell is under water.
     pub read: Lanes<([i32; 2], bool)>,
-    /// Slope of the ground southward and eastward, as rise over run.
+    /// Slope of the ground southward, as rise over run.
     pub fall_south: Lanes<f32>,
+    /// Slope of the ground eastward, as rise over run.
     pub fall_east: Lanes<f32>,
-    /// Speed southward and eastward.
+    /// Speed southward.
     pub vy: Lanes<f32>,
+    /// Speed eastward.
     pub vx: Lanes<f32>,
     /// Water, in whole drops.
     pub volume: Lanes<f32>,
-    /// Share of a stream that its cell is, and how that stream's momentum pulls; no pull under water.
+    /// Stream share σ of the drop's cell.
     pub stream: Lanes<f32>,
+    /// Southward pull of the stream's momentum; 0 under water.
     pub my: Lanes<f32>,
+    /// Eastward pull of the stream's momentum; 0 under water.
     pub mx: Lanes<f32>,
-    /// Whether it comes over a sill.
+    /// True if the drop comes over a lake's sill.
     pub spilled: Lanes<bool>,
 }
 
-/// How each drop moves.
+/// The resulting motion of each drop.
 #[derive(Default)]
 pub struct Motion {
-    /// Its new speed.
+    /// New southward speed.
     pub vy: Lanes<f32>,
+    /// New eastward speed.
     pub vx: Lanes<f32>,
-    /// By how many cells it moves southward and eastward.
+    /// Displacement southward, in cells.
     pub down: Lanes<f32>,
+    /// Displacement eastward, in cells.
     pub across: Lanes<f32>,
-    /// How long that takes, in steps.
+    /// Duration of the move, in steps.
     pub time: Lanes<f32>,
-    /// Its water, in whole drops.
+    /// Water, in whole drops.
     pub volume: Lanes<f32>,
-    /// The water that passes southward and eastward, in parts of a [`WHOLE_DROP`].
+    /// Southward part of the passing water, in parts of a [`WHOLE_DROP`].
     south: Lanes<f32>,
+    /// Eastward part of the passing water, in the same unit.
     east: Lanes<f32>,
 }
 
 impl Motion {
-    /// The water of the drop in lane `x` that passes, and its parts southward and eastward, in parts of a [`WHOLE_DROP`].
+    /// Returns the passing water of the drop in lane `x`, and its southward and eastward parts, all in parts of a
+    /// [`WHOLE_DROP`].
     #[inline(always)]
     pub fn passing(&self, x: usize) -> (u32, [i32; 2]) {
         ((self.volume[x] * WHOLE_DROP) as u32, [self.south[x] as i32, self.east[x] as i32])
@@ -61,7 +69,7 @@ impl Motion {
 }
 
 impl Forces {
-    /// The drops' next motion; see the model's page.
+    /// Computes the drops' next motion; see the model's documentation for the equations.
     #[inline(always)]
     pub fn motion(&self, rules: &Rules) -> Motion {
         let mut motion = Motion { volume: self.volume, ..Motion::default() };
@@ -70,7 +78,8 @@ impl Forces {
             RuleSet::Momentum => self.by_momentum(rules, &mut motion),
         }
         for x in 0..LANES {
-            // On a sill the ground may fall more steeply under the lake than where the lake runs over.
+            // A drop on a sill keeps the direction of the overflow: the ground may fall more steeply back under the
+            // lake.
             if self.spilled[x] {
                 let [vy, vx] = [self.vy[x], self.vx[x]];
                 let by = std::f32::consts::SQRT_2 / length(vy, vx);
@@ -87,7 +96,7 @@ impl Forces {
         motion
     }
 
-    /// Horizontal part of the ground's normal: southward, eastward.
+    /// Returns the horizontal part of the ground's normal: southward, eastward.
     #[inline(always)]
     fn downhill(&self, x: usize) -> [f32; 2] {
         let (south, east) = (self.fall_south[x], self.fall_east[x]);
@@ -103,7 +112,7 @@ impl Forces {
             let push = rules.dt * rules.pull / self.volume[x];
             let (vy, vx) = (self.vy[x] + push * south, self.vx[x] + push * east);
             let size = length(vy, vx);
-            // In cells; no step skips a cell.
+            // Lengths in cells. A step is limited to √2 cells so that it skips none.
             let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
             let held = rules.dt * most / full;
             let time = if full > most { held } else { rules.dt };
@@ -126,7 +135,7 @@ impl Forces {
             let (my, mx) = (self.my[x], self.mx[x]);
             let sizes = length(vy, vx) * length(my, mx);
             let by = rules.momentum * ((vy * my + vx * mx) / sizes) / (self.volume[x] + self.stream[x]);
-            // Nothing pulls nothing.
+            // The cosine is undefined if either vector is zero: there is no pull then.
             let pulls = (length(vy, vx) > 0.0) & (length(my, mx) > 0.0);
             let pulled = [vy + by * my, vx + by * mx];
             let (vy, vx) = (if pulls { pulled[0] } else { vy }, if pulls { pulled[1] } else { vx });
@@ -151,7 +160,7 @@ mod tests {
     use thalweg_core::Grid;
     use thalweg_core::base::rng::Key;
 
-    /// The same for one drop, as the article has it: speed, way, time.
+    /// Computes the same for a single drop, as the article writes it. Returns speed, displacement and time.
     fn plain(forces: &Forces, x: usize, rules: &Rules) -> ([f32; 2], [f32; 2], f32) {
         let [down, across] = [forces.fall_south[x], forces.fall_east[x]];
         let up = (1.0 + down * down + across * across).sqrt();
@@ -203,7 +212,7 @@ mod tests {
                 for x in 0..LANES {
                     let of = |part: u64, size: f64| {
                         let key = key.and(part).and(x as u64);
-                        // Now and then nothing at all.
+                        // Includes zeros, as edge cases.
                         if key.and(1).bits().is_multiple_of(5) { 0.0 } else { (size * key.signed()) as f32 }
                     };
                     (forces.fall_south[x], forces.fall_east[x]) = (of(2, 3.0), of(3, 3.0));

@@ -1,4 +1,4 @@
-//! [`Past`]: what the reckoning of a whole run begins with, and what has been booked so far.
+//! [`Past`]: the water at the beginning of a run, and the water balance that the batches have booked so far.
 
 use crate::model::MassBalance;
 use crate::models::hydrology::amounts::{amounts_of, table_of};
@@ -9,16 +9,16 @@ use thalweg_core::{Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{Arrival, Stock};
 
-/// The table of water that stood when the run began: `row`, `column`, `stood` (units × cells).
+/// Name of the table of water that stood when the run began. Columns: `row`, `column`, `stood` (units × cells).
 pub const STOOD: &str = "stood";
 
-/// The table of what batches have booked of water so far: `rained`, `poured`, `evaporated`, `infiltrated`, `drained` (m³),
-/// each the sum of its rows.
+/// Name of the table of the water balance that the batches have booked so far. Columns: `rained`, `poured`,
+/// `evaporated`, `infiltrated`, `drained` (m³); each amount is the sum of its rows.
 pub const BOOKED: &str = "booked";
 
 const AMOUNTS: [&str; 5] = ["rained", "poured", "evaporated", "infiltrated", "drained"];
 
-/// What a reckoning begins with, and what it sets right.
+/// The initial water of the final computation, and the bookings that it corrects.
 #[derive(Default)]
 pub struct Past {
     pub(super) stood: Vec<Arrival>,
@@ -26,7 +26,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// At the beginning of a run, on the ground of that time: what stands, at the lowest place of each hollow.
+    /// Records the water that stands at the beginning of a run: the sum of each depression of the terrain at that
+    /// time, at its lowest cell.
     pub fn begin(terrain: &Terrain, stock: &Stock, lakes: &mut Option<Lakes>) -> Self {
         let depths = stock.depth.as_slice();
         if depths.iter().all(|depth| depth.0 == 0) {
@@ -48,7 +49,7 @@ impl Past {
         Self { stood, ..Self::default() }
     }
 
-    /// Out of a terrain's tables; nothing if they are not there.
+    /// Takes the record out of a terrain's tables. Missing tables count as empty.
     pub fn take(terrain: &mut Terrain) -> Result<Self> {
         let stood = terrain.tables.remove(STOOD);
         let stood = stood.map(|table| amounts_of(&table, STOOD, STOOD, &terrain.grid)).transpose()?;
@@ -56,7 +57,7 @@ impl Past {
         Ok(Self { stood: stood.unwrap_or_default(), booked: booked.unwrap_or_default() })
     }
 
-    /// Into a terrain's tables.
+    /// Puts the record into a terrain's tables.
     pub fn give(&self, terrain: &mut Terrain) {
         if !self.stood.is_empty() {
             terrain.tables.insert(STOOD.to_string(), table_of(&self.stood, STOOD, &terrain.grid));
@@ -66,12 +67,13 @@ impl Past {
         }
     }
 
-    /// Keeps what a batch has booked.
+    /// Adds the water balance of a batch to the bookings.
     pub fn book(&mut self, budget: &MassBalance) {
         self.booked.iter_mut().zip(amounts(budget)).for_each(|(sum, amount)| *sum += amount);
     }
 
-    /// Books so much that the run's books are those of the last reckoning.
+    /// Adds the difference between `books` and the bookings so far to `budget`, so that the mass balance of the whole
+    /// run equals that of the final computation.
     pub fn settle(self, books: &MassBalance, budget: &mut MassBalance) {
         let [rained, poured, evaporated, infiltrated, drained] = amounts(books);
         let [rained_before, poured_before, evaporated_before, infiltrated_before, drained_before] = self.booked;
@@ -87,7 +89,8 @@ fn amounts(budget: &MassBalance) -> [f64; 5] {
     [budget.rained, budget.poured, budget.evaporated, budget.infiltrated, budget.drained]
 }
 
-/// Three numbers of 24 bits hold the 53 of each amount.
+/// Returns the bookings as a table. Columns hold `f32`, so each amount is split into three numbers of 24 bits each,
+/// which hold the 53 bits of an `f64` exactly.
 fn booked_table(booked: &[f64; 5]) -> Table {
     let column = |(name, amount): (&&str, &f64)| {
         let mut rest = *amount;

@@ -1,4 +1,4 @@
-//! Drops that set out: those of rain, and those of springs.
+//! Drops that start in a batch: those of rain and those of springs.
 
 use std::ops::Range;
 
@@ -16,21 +16,24 @@ use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
 use thalweg_noise::given::soils;
 use thalweg_noise::given::springs;
 
-/// Metres a second in a millimetre an hour.
+/// Metres per second in a millimetre per hour.
 const MM_PER_HOUR: f64 = 1e-3 / 3600.0;
 
-/// What falls where: shares of the rain.
+/// The distribution of rain: the share that falls on each cell, and the share of that which runs off.
 pub struct Share<'a> {
     terrain: &'a Terrain,
     rain: Option<&'a Field<f32>>,
-    /// The lowest and the highest ground, where the rain goes by height; and how much of it the lowest goes without.
+    /// Lowest and highest ground, if rain depends on elevation.
     range: Option<[Height; 2]>,
+    /// Share of the rain that the lowest ground does not receive.
     orographic: f64,
     soil: Option<&'a Field<u32>>,
+    /// Share of the rain that runs off, by kind of soil.
     runoff: Vec<f64>,
 }
 
 impl<'a> Share<'a> {
+    /// Reads the distribution from the terrain's layers and soils.
     pub fn of(terrain: &'a Terrain, model: &Hydrology) -> Result<Self> {
         Ok(Self {
             terrain,
@@ -42,8 +45,8 @@ impl<'a> Share<'a> {
         })
     }
 
-    /// The share of the rain that falls on a cell, and the share of that which runs off and does not soak in; none on what is
-    /// no land.
+    /// Returns the share of the rain that falls on a cell, and the share of that which runs off and does not
+    /// infiltrate. Returns `None` for the sea and for cells without data.
     #[inline]
     pub fn at(&self, i: usize, j: usize) -> Option<[f64; 2]> {
         let ground = self.terrain.ground[(i, j)];
@@ -59,7 +62,8 @@ impl<'a> Share<'a> {
     }
 }
 
-/// The drops of rain of a batch that fall on land, into this window, and run off.
+/// Returns the drops of a batch's rain that fall on land in this window and run off. Where less rain falls or runs
+/// off, each drop is kept with that probability.
 pub fn fallen(
     terrain: &Terrain,
     model: &Hydrology,
@@ -88,17 +92,18 @@ pub fn fallen(
     Ok(drops)
 }
 
-/// Share of the rain that runs off each kind of soil: what it cannot take while it rains, intensities being spread
-/// exponentially about a mean in m/s (Horton 1933, doi:10.1029/TR014i001p00446).
+/// Returns the share of the rain that runs off each kind of soil: the part that exceeds its infiltration capacity, for
+/// rain intensities distributed exponentially about a mean in m/s (Horton 1933, doi:10.1029/TR014i001p00446).
 fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
     let permeability = soils::Ground::of(terrain)?.permeability;
     Ok(permeability.into_iter().map(|k| libm::exp(-f64::from(k) / intensity)).collect())
 }
 
-/// What springs pour in some batches, in units × cells and in whole drops, which add up over the batches; and where.
+/// Returns the water that springs supply in the given batches, in units × cells, and their cells. The amounts are
+/// whole drops whose sum over the batches is exact.
 ///
 /// # Errors
-/// When a spring pours more than drops can carry.
+/// A spring supplies more than the drops of a batch can carry.
 pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, Cell)>> {
     let grid = &terrain.grid;
     let most = rules.most;
@@ -115,7 +120,7 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
     springs::spring_sources(terrain)?.into_iter().enumerate().map(pours).collect()
 }
 
-/// The drops that springs put in.
+/// Returns the drops that springs start in a batch.
 pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut MassBalance) -> Result<Vec<Drop>> {
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();

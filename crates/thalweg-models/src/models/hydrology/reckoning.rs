@@ -1,7 +1,8 @@
-//! The water of a whole run, reckoned on the ground that it leaves.
+//! The water balance of a whole run, computed on the terrain at its end.
 //!
-//! Drops do the work of far more years than `years`. While they run, silt lifts the lakes, and basins grow and shrink under water
-//! that has come already. What stands at the end would be the water of ground that is gone.
+//! Drops do the erosion of a far longer time than `years`. While they run, sediment raises lakes, and basins grow and
+//! shrink under water that has already arrived. The water that stands at the end of the run would therefore belong to
+//! a terrain that no longer exists.
 
 use crate::model::{MassBalance, Tick};
 use crate::models::hydrology::Hydrology;
@@ -13,12 +14,13 @@ use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{self, Arrival, Stock};
 
-/// Parts of the years that are reckoned one after the other: the volume of a lake that is as old as it takes to settle is then
-/// wrong by 1 in 100.
+/// Number of time steps into which the years are divided. The volume of a lake whose age equals its response time is
+/// then wrong by 1 in 100.
 const PARTS: i64 = 32;
 
-/// Lets the climate of all years come to the lakes of the ground as it is now, from what stood when the run began: the state's
-/// water is then what stands. None stands in hollows that are filled within the years `passes`. The books, in units × cells.
+/// Computes the lakes that the climate of all years leaves on the current terrain, starting with the water that stood
+/// when the run began, and stores them in `state`. Depressions that fill within `passes` years hold no water. Returns
+/// the water balance in units × cells.
 pub fn reckon(
     lakes: &mut Option<Lakes>,
     terrain: &Terrain,
@@ -35,7 +37,7 @@ pub fn reckon(
     let mut stock = Stock { depth: Field::new(terrain.grid.size, Height::ZERO), held: state.past.stood.clone() };
     let part = model.years / PARTS as f64;
     for n in 0..PARTS {
-        // Whole units, which add up.
+        // Whole units, whose sum over the parts is exact.
         let until = |water: i64, n: i64| (i128::from(water) * i128::from(n) / i128::from(PARTS)) as i64;
         let comes = |all: &Arrival| Arrival { water: until(all.water, n + 1) - until(all.water, n), ..*all };
         let arrivals: Vec<Arrival> = come.iter().map(comes).collect();

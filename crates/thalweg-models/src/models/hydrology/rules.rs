@@ -1,4 +1,4 @@
-//! The parameters as a step on a grid uses them.
+//! The model's parameters, converted to the units of a step on a given grid.
 
 use crate::model::YEAR;
 use crate::models::hydrology::{Hydrology, RuleSet};
@@ -6,88 +6,92 @@ use thalweg_core::Grid;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::height::UNITS;
 
-/// Cells of the stride that give the article's map one drop in a batch: 512 drops on 512 × 512 cells.
+/// Cells of a stride's width per drop in a batch of the article's map: 512 drops on 512 × 512 cells.
 const CELLS_PER_DROP: f64 = 512.0;
 
-/// The discharge of a drop in a batch over that at which a stream is full: the article's erf(0.4·x) is nearest to
+/// Characteristic discharge of the stream share, in drops per batch: the article's erf(0.4·x) is fitted best by
 /// 1 − exp(−x/1.8).
 const FULL: f64 = 1.8;
 
-/// Steps under water after which a drop lays down what it still carries.
+/// Steps under water after which a drop deposits its remaining load.
 pub const MAX_SUNK: u32 = 48;
 
 /// Slope below which water comes to rest.
 const LEAST_SLOPE: f64 = 5e-4;
 
-/// How many times as quickly the map of discharge forgets under a lake.
+/// Factor by which the map of discharge forgets faster under a lake.
 const DROWNED: f64 = 8.0;
 
-/// Years in which what comes to a hollow fills it at most, if it is none that lasts: such a one is a pit in a stream's bed, and
-/// no lake.
+/// Maximum filling time, in years, of a depression that counts as a pit in a stream bed and not as a lake.
 pub const PASSES: f64 = 0.1;
 
-/// Lengths in cells, heights in units.
+/// The converted parameters: lengths in cells, heights in units.
 pub struct Rules {
     pub set: RuleSet,
-    /// Cells of the grid over cells of the stride.
+    /// Cell size of the grid divided by the stride.
     pub q: f32,
-    /// Slope of one unit from a cell to the one after the next.
+    /// Slope of one unit of height over two cells, the distance between opposite neighbours.
     pub slope: f32,
     /// Water of a whole drop, in units × cells.
     pub drop: i32,
     pub least: f32,
     pub dt: f32,
-    /// 1/(density), by which the pull of a slope is multiplied.
+    /// 1/`density`, the factor of the pull of a slope.
     pub pull: f32,
     pub friction: f32,
     pub stream_friction: f32,
     pub evaporation: f32,
     pub stream_evaporation: f32,
-    /// Share of the difference to capacity that a step of a stride lays down or digs.
+    /// Share of the difference to the transport capacity that is deposited or eroded in a step.
     pub deposition: f32,
     pub entrainment: f32,
     pub momentum: f32,
-    /// Share of what a drop carries that settles in a step under water.
+    /// Share of a drop's load that settles in a step under water.
     pub settling: f32,
-    /// Steepest slope, as rise over run.
+    /// Steepest stable slope, as rise over run.
     pub tan_talus: f64,
-    /// Units by which a cell may stand over its neighbour.
+    /// Maximum stable height difference in units between orthogonal neighbours.
     pub talus: f32,
     /// The same under water.
     pub wet_talus: f32,
+    /// Half the parameter `slide`: the lower cell rises by as much as the higher one falls.
     pub slide: f32,
-    /// Steps without a new lowest place after which a drop comes to rest.
+    /// Steps without a new lowest elevation after which a drop comes to rest.
     pub patience: u32,
-    /// Units that it must be lower for that: water that falls less stands.
+    /// Units by which a new lowest elevation must be lower: water on a gentler slope comes to rest.
     pub least_fall: i32,
     pub turns: u32,
     pub floor: i32,
     /// Depth in units of the deepest pit that is graded.
     pub grading: i32,
     pub edges: Edges,
-    /// m³/s of a whole drop a batch.
+    /// Discharge in m³/s that one whole drop per batch stands for.
     pub drop_rate: f64,
-    /// m³/s at which the share of a stream is 1 − 1/e, and by which momentum is measured.
+    /// Discharge in m³/s at which the stream share is 1 − 1/e.
     pub full: f64,
+    /// Discharge in m³/s by which momentum is divided.
     pub unit: f64,
     /// Share of the old discharge that a batch keeps.
     pub keep: f64,
     /// The same under a lake.
     pub keep_drowned: f64,
-    /// Share of what is over a lake's sill that leaves in a batch.
+    /// Share of the water above a lake's sill that leaves in a batch.
     pub release: f64,
-    /// Drops that a batch lets fall on a cell, and in all.
+    /// Drops of a batch per cell.
     pub batch: f64,
+    /// Drops of a batch in all.
     pub most: u64,
     /// Years in a batch.
     pub years: f64,
 }
 
 impl Rules {
+    /// Converts the parameters of `model` for `grid`.
     pub fn new(model: &Hydrology, grid: &Grid) -> Self {
         let stride = model.stride(grid);
         let q = grid.cell / stride;
-        // A batch is a share of a drop to each cell; a drop is what falls on a cell in its time.
+        // A drop stands for the rain on one cell over the time in which one drop per cell falls; a batch is a share of
+        // that.
         let batch = model.batch(grid) as f64 / grid.world.iter().map(|n| *n as f64).product::<f64>();
         let years = model.years * batch / model.drops;
         let depth = model.rain * model.years / model.drops;

@@ -1,4 +1,4 @@
-//! [`State`]: the water that stands and runs, taken out of the terrain for a batch and given back after it.
+//! [`State`]: standing and flowing water, taken out of the terrain for a batch and put back after it.
 
 use crate::models::hydrology::amounts::{amounts_of, table_of};
 use crate::models::hydrology::drop::{Drop, TABLE};
@@ -10,25 +10,32 @@ use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::pools::Stock;
 use thalweg_flow::{FlowGraph, Land};
 
-/// The table of water that stands where no depth shows it, since it makes no whole unit or waits at a spill: `row`,
-/// `column`, `water` (units × cells).
+/// Name of the table of water that the depth layer does not show, because it is less than a whole unit or waits at a
+/// sill. Columns: `row`, `column`, `water` (units × cells).
 pub const HELD: &str = "held";
 
-/// What a batch takes out of the terrain and gives back.
+/// The layers and tables that a batch takes out of the terrain and puts back.
 pub struct State {
-    /// Drops underway.
+    /// Drops under way.
     pub drops: Vec<Drop>,
     /// Water at rest.
     pub stock: Stock,
-    /// m³/s that pass, and the southward and eastward parts of it.
+    /// Discharge through each cell in m³/s.
     pub discharge: Field<f32>,
+    /// Southward part of the discharge in m³/s.
     pub south: Field<f32>,
+    /// Eastward part of the discharge in m³/s.
     pub east: Field<f32>,
-    /// What the last reckoning begins with.
+    /// Initial state and bookings for the final computation of the lakes.
     pub past: Past,
 }
 
 impl State {
+    /// Takes the state out of the terrain's layers and tables. Missing layers count as zero, except for the discharge,
+    /// which starts as that of all rain.
+    ///
+    /// # Errors
+    /// A table is not valid.
     pub fn take(terrain: &mut Terrain, rules: &Rules) -> Result<Self> {
         let grid = terrain.grid.clone();
         let drops = Drop::take(terrain, TABLE, Drop::possible)?;
@@ -54,6 +61,7 @@ impl State {
         })
     }
 
+    /// Puts the state back into the terrain's layers and tables.
     pub fn give(self, terrain: &mut Terrain) -> Result<()> {
         terrain.insert(&POOL, Cells::Height(self.stock.depth))?;
         terrain.insert(&DISCHARGE, Cells::Float(self.discharge))?;
@@ -70,9 +78,10 @@ impl State {
     }
 }
 
-/// The discharge that the rain would come to if all of it ran off: streams need not find their ways from nothing.
+/// Returns the discharge that would result if all rain ran off. It is the starting value where the terrain has none,
+/// so that streams need not form from nothing.
 fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
-    // A drop a cell would be the rate of a whole batch's rain.
+    // `drop_rate` is per drop: times the drops per cell of a batch it is the rain on one cell in m³/s.
     let rate = (rules.drop_rate * rules.batch) as f32;
     FlowGraph::new(&Land::of(terrain)).upstream_cells().map(|cells| *cells as f32 * rate)
 }

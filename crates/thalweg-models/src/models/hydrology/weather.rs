@@ -1,7 +1,7 @@
-//! What the climate brings to lakes in a batch: rain on every cell, and springs, less what is lost on the way.
+//! Water that the climate supplies to lakes in a batch: rain on every cell, and springs, less the losses on the way.
 //!
-//! Drops are samples of it that dig. The water itself is a field: what comes to a lake is the rain on all land above it,
-//! however few drops there are.
+//! Drops are only samples of that water, which erode. The water itself is computed as a field: a lake receives the
+//! rain on all land that drains to it, however few drops there are.
 
 use std::ops::Range;
 
@@ -17,16 +17,18 @@ use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_flow::pools::{Arrival, Pools};
 use thalweg_flow::{D8, downstream};
 
-/// Parts of a unit in which amounts are summed.
+/// Parts of a unit in which amounts are summed (fixed-point arithmetic, so that sums do not depend on the order).
 const PARTS: f64 = 65_536.0;
 
-/// Rows whose water is found at once.
+/// Rows whose water is computed at once.
 const ROWS: usize = 128;
 
-/// Lengths of a straight step and of a diagonal one in steps of a drop, each of which leads √2 cells.
+/// Lengths of an orthogonal and of a diagonal step in steps of a drop, which are √2 cells long. The index is the
+/// direction modulo 2.
 const DROP_STEPS: [f32; 2] = [1.0 / D8::DISTANCES_F32[1], 1.0];
 
-/// The water that comes to the pits of the ground in some batches. What falls is booked, and what is lost or drains off the land.
+/// Returns the water that arrives at the pits of the terrain in the given batches. Adds rain, infiltration,
+/// evaporation, springs and what drains off the land to the mass balance, in units × cells.
 pub fn come(
     terrain: &Terrain,
     model: &Hydrology,
@@ -42,9 +44,10 @@ pub fn come(
     let share = Share::of(terrain, model)?;
     let falls = model.depth(grid, &steps) * UNITS * PARTS;
     let mut sums = vec![0i128; pools.hierarchy().leaves()];
-    // Parts that soak in, are lost on the way, run off the land.
+    // Parts of units that infiltrate, evaporate on the way, and run off the land.
     let [mut soaked, mut lost, mut left] = [0i128; 3];
-    // What comes of each cell of some rows, told to its leaf one after the other: sums of all at once would take eight bytes a cell.
+    // Water that arrives from each cell of some rows. It is added to the depressions sequentially, one band at a time:
+    // the values of all cells at once would take eight bytes per cell.
     let come_of_row = |i: usize, row: &mut [i64]| {
         let [mut soaked, mut lost] = [0i128; 2];
         for (j, coming) in row.iter_mut().enumerate() {
@@ -81,7 +84,7 @@ pub fn come(
         lost += all - coming.min(all);
         *sums.get_mut(leaf[k] as usize).unwrap_or(&mut left) += coming.min(all);
     }
-    // Whole units go on; what is less does, by chance, as one or not at all.
+    // Whole units are passed on. The remainder is rounded up or down at random, in proportion to its size.
     let key = key.and(WHOLE_UNITS);
     let mut arrivals = Vec::new();
     let mut came = 0i128;
@@ -98,35 +101,39 @@ pub fn come(
     budget.evaporated += units(lost);
     budget.drained += units(left);
     budget.poured += units(poured);
-    // What rained is all that became of it.
+    // The rain is the sum of all its fates, so that the balance closes exactly.
     budget.rained += units(soaked + lost + left - poured) + came as f64;
     Ok(arrivals)
 }
 
-/// Purpose of the key by which parts of units are rounded.
+/// Subkey for the random rounding of parts of units.
 const WHOLE_UNITS: u64 = 1 << 40;
 
+/// Returns a random number of parts below one unit.
 fn dither(key: Key, k: u64) -> u16 {
     (key.and(k).bits() >> 48) as u16
 }
 
-/// Share of the water of each cell that comes to the lake or pit below it, or off the land: the rest evaporates on the way,
-/// as it does from drops.
+/// Returns the share of each cell's water that arrives at the lake or pit below it, or leaves the land. The rest
+/// evaporates on the way, as it does from drops.
 fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) -> Vec<f32> {
     let (directions, cols) = (pools.directions().as_slice(), pools.directions().cols());
     let (leaf, depth) = (pools.hierarchy().leaf.as_slice(), depth.as_slice());
     let next = |at: usize| downstream(at, directions[at], cols);
-    // Where its way ends, all of it; else, as long as it is not known, what the first step leaves, below zero.
+    // 1 where the flow path ends. Elsewhere the share that remains after the first step, stored as a negative number
+    // while the share of the whole path is unknown.
     let first_step = |at: usize| {
         if depth[at].0 != 0 || next(at).is_none_or(|next| leaf[next] != leaf[at]) {
             return 1.0;
         }
         let length = DROP_STEPS[usize::from(directions[at] % 2)];
         let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
-        // Of nothing nothing comes, whatever the rest of the way.
+        // If nothing remains this is 0, which is not below zero and so counts as known, whatever the rest of the path.
         0.0 - (1.0 - lost).max(0.0)
     };
     let mut comes: Vec<f32> = (0..directions.len()).into_par_iter().with_min_len(1 << 12).map(first_step).collect();
+    // Follow each flow path down to a cell whose share is known, then multiply the shares on the way back up. Each
+    // cell is resolved once, so the time is linear in the number of cells.
     let mut way = Vec::new();
     for first in 0..directions.len() {
         let mut at = first;
@@ -154,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_cell_of_a_tall_land_brings_its_own_rain() {
-        // More rows than are found at once, twice, and each has another share.
+        // Two full bands of rows and a partial one, each row with another share of rain.
         let grid = Grid::new([2 * ROWS + 45, 9], 30.0).unwrap();
         let key = Key::new(3, "tall");
         let ground = Field::generate(grid.size, |i, j| {
@@ -181,7 +188,7 @@ mod tests {
         assert!(arrivals.len() > 100);
         for arrival in arrivals {
             let leaf = pools.hierarchy().leaf[arrival.cell as usize] as usize;
-            // Parts of units go on by chance.
+            // Parts of units are rounded at random.
             assert!((arrival.water as f64 - want[leaf]).abs() < 1.01, "{arrival:?}: {}", want[leaf]);
         }
     }
@@ -198,7 +205,7 @@ mod tests {
             let pools = Pools::of(&land);
             let depth = Field::generate(size, |i, j| Height(i32::from(of(3, i, j) < 0.1)));
             let stream = Field::generate(size, |i, j| of(4, i, j) as f32);
-            // Under so much evaporation that of some nothing is left.
+            // The highest evaporation leaves nothing on some paths.
             let evaporation = [0.01, 0.3, 1.3][number as usize % 3];
             let rules = Rules { evaporation, ..Rules::new(&Hydrology::default(), &grid) };
             let comes = comes(&pools, &rules, &depth, stream.as_slice());

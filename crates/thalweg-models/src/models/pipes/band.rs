@@ -1,8 +1,11 @@
-//! One pass over a band of rows: all of a step, in place.
+//! Runs all stages of a time step over a band of rows, in one pass and in place.
 //!
-//! Rows are read once and written once. What a stage needs of the rows round it is kept in rings of the last few rows, each
-//! stage one row behind the one before it; so row i is read when row i − 4 is finished, and old values are never looked for in a
-//! row that is already written. The rows beside the band are copied before any band is at work.
+//! Each row is read once and written once. The intermediate results that a stage needs of neighbouring rows are kept
+//! in ring buffers of the last few rows. Each stage runs one row behind the previous one: when row i is loaded, its
+//! predecessor i − 1 gets new speeds, i − 2 gets limited flows, i − 3 gets its new water and bed, and the sediment of
+//! row i − 4 is moved, which finishes that row. No stage therefore reads an old value from a row that has already
+//! been overwritten. The rows adjacent to the band are copied before any band is processed, because another thread
+//! overwrites them.
 
 use std::ops::{Deref, Range};
 
@@ -14,37 +17,48 @@ use crate::models::pipes::transport;
 use crate::models::pipes::water;
 use thalweg_core::{Edge, Height};
 
-/// How far from a cell a step reads.
+/// The distance in cells from which a time step reads state: one cell for each of the four stages that follow loading
+/// (new speeds, limited flows, bed, sediment).
 pub const REACH: usize = 4;
 
-/// What a step sums up over cells: water in metres over a cell, solids in units.
+/// The sums of one time step over cells: water as a depth in metres summed over cells, solids in height units
+/// (1/65 536 m).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sums {
+    /// Water that fell as rain.
     pub rained: f64,
+    /// Water added by springs, the initial lake and the sea.
     pub poured: f64,
+    /// Water that evaporated.
     pub evaporated: f64,
+    /// Water that left over edges, into cells without data and into the sea.
     pub drained: f64,
+    /// Eroded units.
     pub dug: i64,
+    /// Deposited units.
     pub laid: i64,
+    /// Suspended units that left over an open edge or into cells without data.
     pub exported: i64,
+    /// Units created (or lost, if negative) by interpolation and by clamping.
     pub rounded: i64,
+    /// The number of values that were clamped.
     pub limited: u64,
 }
 
-/// The state of some rows, in whatever holds heights and real numbers.
+/// The state of some rows, generic over the containers of heights (`H`) and of floating-point values (`F`).
 #[derive(Default)]
 pub struct State<H, F> {
     pub ground: H,
     pub loose: H,
     pub water: F,
-    /// Speeds in the pipes through the west and the north side.
+    /// The speeds in m/s in the pipes through the west and the north side of each cell.
     pub pipes: [F; 2],
     pub suspended: H,
     pub fraction: F,
 }
 
 impl<H: Deref<Target = [Height]>, F: Deref<Target = [f32]>> State<H, F> {
-    /// The state of some of the cells.
+    /// Returns the state of a range of cells.
     fn part(&self, cells: Range<usize>) -> State<&[Height], &[f32]> {
         State {
             ground: &self.ground[cells.clone()],
@@ -57,31 +71,31 @@ impl<H: Deref<Target = [Height]>, F: Deref<Target = [f32]>> State<H, F> {
     }
 }
 
-/// Rows that a band works on, from row `first` on.
+/// The rows that a band updates, from row `first` of the map on.
 pub struct Rows<'a> {
     pub first: usize,
     pub state: State<&'a mut [Height], &'a mut [f32]>,
-    /// Eastward and southward, if it is to be told.
+    /// The eastward and southward velocity in m/s, if the model is set to write these layers.
     pub velocity: Option<[&'a mut [f32]; 2]>,
 }
 
-/// A copy of a few rows, from row `first` on.
+/// A copy of the rows adjacent to a band, from row `first` of the map on.
 #[derive(Default)]
 pub struct Beside {
     pub first: usize,
     pub state: State<Vec<Height>, Vec<f32>>,
 }
 
-/// A band of rows, with the rows beside it.
+/// A band of rows and copies of the rows adjacent to it.
 pub struct Band<'a> {
     pub here: Rows<'a>,
     pub beside: [&'a Beside; 2],
-    /// Runs of columns where there is something to do.
+    /// The column ranges [from, to) that contain any activity.
     pub spans: Vec<[usize; 2]>,
 }
 
 impl Band<'_> {
-    /// Takes the step for the whole band; its sums row by row.
+    /// Runs the time step for the whole band and returns the sums of each row.
     pub fn step(mut self, plan: &Plan<'_>, scratch: &mut Scratch) -> Vec<Sums> {
         let count = self.here.state.ground.len() / plan.grid.cols();
         let mut sums = vec![Sums::default(); count];
@@ -91,7 +105,7 @@ impl Band<'_> {
         sums
     }
 
-    /// Row `i` of the map, columns [from, to), as it is before the step.
+    /// Returns columns [from, to) of row `i` of the map as they are before the step.
     fn row(&self, i: usize, [from, to]: [usize; 2], cols: usize) -> State<&[Height], &[f32]> {
         let here = &self.here;
         let cells = |first: usize| (i - first) * cols + from..(i - first) * cols + to;
@@ -102,13 +116,13 @@ impl Band<'_> {
         beside.state.part(cells(beside.first))
     }
 
-    /// The step over columns [from, to) of the band.
+    /// Runs the step over columns [from, to) of the band.
     fn pass(&mut self, plan: &Plan<'_>, scratch: &mut Scratch, columns: [usize; 2], sums: &mut [Sums]) {
         let [rows, cols] = plan.grid.size;
         let (first, count) = (self.here.first, sums.len());
         let len = columns[1] - columns[0];
         let open = plan.grid.edges.map(|edge| edge == Edge::Open);
-        // An end of the span inside the map lies in dry land: a wall does there.
+        // An end of the span inside the map lies in dry land, where no water arrives, so it can be treated as a wall.
         let ends = [open[3] && columns[0] == 0, open[1] && columns[1] == cols];
         let span = Span { plan, columns, len, width: whole(len), ends, poles: [open[0], open[2]] };
         for (j, per) in scratch.across[PAD..PAD + len].iter_mut().enumerate() {
@@ -117,10 +131,10 @@ impl Band<'_> {
         }
         plan.rain.row(plan.grid, [0, 0], None, None, &mut scratch.rain[PAD..PAD + len]);
         scratch.rain[PAD + len..].fill(0.0);
-        // Number of a row: its row of the map and a little, so that rows beyond the map have one too.
+        // Row i of the map has number i + 2·REACH, so that rows north of the map have a non-negative number as well.
         let number = |i: usize| i + 2 * REACH;
         for n in number(first) - REACH..number(first + count) + REACH {
-            // The row of the map that number n is, and its place in the band, if it has one.
+            // Maps a row's number to its row of the map, and to its index in the band, if it has one.
             let row = |n: usize| n.checked_sub(2 * REACH).filter(|i| *i < rows);
             let mine = |n: usize| row(n).and_then(|i| i.checked_sub(first)).filter(|b| *b < count);
 
@@ -131,7 +145,7 @@ impl Band<'_> {
                 sums[b].poured += loaded[1];
                 sums[b].drained += loaded[2];
             }
-            // Farther than two rows above the band no flow is needed.
+            // Flows are needed from two rows north of the band on.
             let near = |n: usize| n + 2 >= number(first);
             let held = if near(n - 1) { span.pull(scratch, n - 1, row(n - 1), n - 1 == number(rows)) } else { 0 };
             if let Some(b) = mine(n - 1) {
@@ -140,6 +154,8 @@ impl Band<'_> {
             let held = if near(n - 2) { span.share(scratch, n - 2) } else { 0 };
             if let Some(b) = mine(n - 2) {
                 sums[b].limited += held;
+                // Water that left over the western, eastern or northern edge. That over the southern edge is added
+                // below, when the row beyond it is processed.
                 sums[b].drained += span.drained(scratch, n - 2, row(n - 2));
                 let cut = b * cols + span.columns[0]..b * cols + span.columns[1];
                 for (pipes, speed) in self.here.state.pipes.iter_mut().zip(&scratch.speed) {
@@ -162,7 +178,8 @@ impl Band<'_> {
         }
     }
 
-    /// Reads a row, and lets it rain there; what rained, was poured into the sea, and was taken out of it, in metres.
+    /// Loads a row, adds its rain and sets water below the sea to sea level. Returns the rain, the water added to
+    /// reach sea level and the water removed for it, each in metres summed over the row's cells.
     fn load(&self, span: &Span<'_>, scratch: &mut Scratch, n: usize, row: Option<usize>) -> [f64; 3] {
         let (plan, len, width) = (span.plan, span.len, span.width);
         let [rows, cols] = plan.grid.size;
@@ -171,7 +188,7 @@ impl Band<'_> {
         let Some(i) = row else {
             ground.fill(0);
             water.fill(0.0);
-            // What crosses the southern edge comes as it did through the last row's north side.
+            // Water crosses the southern edge as fast as it crosses the last row's northern side.
             let last = (n == rows + 2 * REACH && span.poles[1] && rows > 1)
                 .then(|| north.all(n - 1).iter().map(|flow| flow.max(0.0)).collect::<Vec<f32>>());
             west.all_mut(n).fill(0.0);
@@ -185,7 +202,7 @@ impl Band<'_> {
         for (to, from) in ground[PAD..].iter_mut().zip(from.ground) {
             *to = from.0;
         }
-        // Beyond its ends ground goes on as it is.
+        // The padding repeats the ground of the first and the last cell.
         let [first, last] = [ground[PAD], ground[PAD + len - 1]];
         ground[..PAD].fill(first);
         ground[PAD + len..].fill(last);
@@ -208,7 +225,7 @@ impl Band<'_> {
         north[PAD..PAD + len].copy_from_slice(from.pipes[1]);
         west[PAD + len..].fill(0.0);
         north[PAD + len..].fill(0.0);
-        // What crosses an edge comes as it does through the other side of the last cell.
+        // Water crosses an edge as fast as it crosses the opposite side of the outermost cell.
         west[PAD] = if span.ends[0] && len > 1 { west[PAD + 1].min(0.0) } else { 0.0 };
         west[PAD + len] = if span.ends[1] && len > 1 { west[PAD + len - 1].max(0.0) } else { 0.0 };
         if i == 0 {
@@ -222,7 +239,8 @@ impl Band<'_> {
         [rained, poured, taken]
     }
 
-    /// Moves the water of row `i`, works on its bed, and writes both if the row is the band's own.
+    /// Moves the water of row `i`, erodes and deposits on its bed, and writes both back if the row belongs to this
+    /// band.
     fn dig(&mut self, span: &Span<'_>, scratch: &mut Scratch, n: usize, i: usize, sums: Option<&mut Sums>) {
         let (plan, len, width) = (span.plan, span.len, span.width);
         let [rows, cols] = plan.grid.size;
@@ -233,7 +251,7 @@ impl Band<'_> {
             [scratch.moved[0].at(n), scratch.moved[0].east(n), scratch.moved[1].at(n), scratch.moved[1].at(n + 1)];
         let water = scratch.water.at(n);
         let evaporated = water::fill(water, moved, plan.stays, [&mut after[PAD..], &mut left[PAD..]], width);
-        // What crossed the eastern edge stands beyond it now, and does not count.
+        // The water that crossed the eastern edge is stored in the padding beyond it; its evaporation does not count.
         let evaporated = evaporated - f64::from(after[PAD + len] - left[PAD + len]);
 
         let row = self.row(i, span.columns, cols);
@@ -255,7 +273,7 @@ impl Band<'_> {
             }
         }
         let void = plan.masks.void.map(|void| void.row(i));
-        // Ground that is not there, beyond an edge or without data, is as high as what it lies beside.
+        // A neighbour beyond an edge or without data counts as high as the cell itself.
         let z = scratch.ground.at(n);
         let mut around = [z, scratch.ground.west(n), scratch.ground.east(n), z, z];
         if i > 0 {
@@ -313,7 +331,7 @@ impl Band<'_> {
         let at = (i - self.here.first) * cols;
         let cut = at + span.columns[0]..at + span.columns[1];
         if let Some(void) = void {
-            // What reached a cell without data has left; the cell stays as it was.
+            // Water that reached a cell without data has left the map; the cell itself stays unchanged.
             for (j, _) in void[span.columns[0]..span.columns[1]].iter().enumerate().filter(|(_, void)| **void) {
                 sums.drained += f64::from(after[PAD + j]);
                 sums.evaporated -= f64::from(after[PAD + j] - left[PAD + j]);
@@ -332,14 +350,14 @@ impl Band<'_> {
         if let Some(velocity) = &mut self.here.velocity {
             for (to, from) in velocity.iter_mut().zip([u, v]) {
                 for (to, from) in to[cut.clone()].iter_mut().zip(from.at(n)) {
-                    // Adding nothing leaves no zero with a sign.
+                    // Adding 0.0 turns a negative zero into a positive one, so that equal results have equal bits.
                     *to = from + 0.0;
                 }
             }
         }
     }
 
-    /// Moves the suspended sediment of the band's row `b`, and writes it.
+    /// Moves the suspended sediment of row `b` of the band and writes it back.
     fn carry(&mut self, span: &Span<'_>, scratch: &mut Scratch, n: usize, b: usize, sums: &mut Sums) {
         let (plan, len, width) = (span.plan, span.len, span.width);
         let [rows, cols] = plan.grid.size;
@@ -349,7 +367,7 @@ impl Band<'_> {
         let cut = b * cols + span.columns[0]..b * cols + span.columns[1];
         let mut most = transport::MOST;
         if plan.backward {
-            // Beyond the edges sediment goes on as it is; so do rows.
+            // Beyond the edges the sediment of the outermost cell or row is repeated.
             let rim = |n: usize| {
                 let mut row = scratch.suspended.all(n).to_vec();
                 [row[PAD - 1], row[PAD + len]] = [row[PAD], row[PAD + len - 1]];
@@ -411,7 +429,8 @@ impl Band<'_> {
     }
 }
 
-/// Lays `much` of a cell's suspended sediment on its ground, as far as there is room; what does not fit is lost, and counted.
+/// Deposits `much` units of a cell's suspended sediment on its ground, as far as the height ranges allow. The rest is
+/// lost and is counted as rounded.
 pub fn settle(much: i32, [ground, loose, suspended]: [&mut Height; 3], sums: &mut Sums) {
     let room = (Height::MAX.0 - ground.0).min(i32::MAX - loose.0).max(0);
     let laid = much.min(room);

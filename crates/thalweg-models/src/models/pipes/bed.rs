@@ -1,4 +1,4 @@
-//! What water does to the bed of a row of cells: it digs, or lays down.
+//! Erosion and deposition on the bed of a row of cells.
 
 use multiversion::multiversion;
 
@@ -7,72 +7,73 @@ use thalweg_core::Height;
 use thalweg_core::base::cast;
 use thalweg_core::terrain::height::UNITS_F32;
 
-/// Depth in metres below which a cell is dry, and lays down all it carries.
+/// The depth in metres below which a cell counts as dry and deposits its whole load.
 const DRY: f32 = 1e-5;
 
-/// Least depth in metres by which a speed is told from a flow.
+/// The least depth in metres by which a flow is divided to obtain a speed.
 const SHALLOW: f32 = 1e-3;
 
-/// The most that water carries, in units: 1 024 m.
+/// The upper bound of the transport capacity in height units: 1 024 m.
 const LOAD: f32 = 67_108_864.0;
 
-/// What holds of every cell's bed in a step.
+/// The erosion and transport parameters of one time step, the same for every cell.
 #[derive(Debug, Clone, Copy)]
 pub struct Rates {
-    /// Units of sediment that water at 1 m/s carries down a wall.
+    /// The sediment in height units that water at 1 m/s carries down a vertical wall (sin α = 1).
     pub capacity: f32,
-    /// The square of the least sine of a slope that counts.
+    /// The square of the least sine of the slope that the transport capacity uses.
     pub least_slope: f32,
-    /// One over the depth from which on water carries all it can.
+    /// One over the depth in metres from which on water has its full transport capacity.
     pub ramp: f32,
-    /// Part of the lacking load that is dug in this step.
+    /// The share of the missing load that is eroded in this step.
     pub erosion: f32,
-    /// Part of that which bedrock yields.
+    /// The erosion of bedrock relative to that of loose sediment.
     pub rock: f32,
-    /// Part of the surplus that is laid down in this step.
+    /// The share of the surplus load that is deposited in this step.
     pub deposition: f32,
-    /// Greatest speed in m/s: a cell a step.
+    /// The greatest speed in m/s: one cell per step.
     pub fastest: f32,
-    /// dx/dt in m/s, and a hair more: a cell never gives out more than it has.
+    /// dx/dt in m/s, increased by a factor of 1 + 1e-6, so that rounding never lets a cell give out more sediment
+    /// than it has.
     pub room: f32,
 }
 
-/// A row of cells, each of these from its first on.
+/// The input of a row of cells; each slice starts at the row's first cell.
 #[derive(Clone, Copy)]
 pub struct Here<'a> {
-    /// Ground in units: here, west, east, north, south.
+    /// The ground in height units: here, west, east, north, south.
     pub ground: [&'a [i32]; 5],
-    /// One over twice the distance between neighbours, in 1/units: west to east by cell.
+    /// One over the distance between the western and the eastern neighbour, in 1/units, for each cell.
     pub across: &'a [f32],
-    /// The same, north to south.
+    /// The same between the northern and the southern neighbour, for the whole row.
     pub along: f32,
-    /// Depth before and after the flow.
+    /// The depth in metres before and after the flow.
     pub water: [&'a [f32]; 2],
-    /// Flows through the west, east, north and south side.
+    /// The flows in m²/s through the west, east, north and south side.
     pub flows: [&'a [f32]; 4],
-    /// Sediment on its way, and loose ground, in units.
+    /// The suspended sediment and the thickness of loose sediment, in height units.
     pub suspended: &'a [i32],
     pub loose: &'a [i32],
-    /// What is to be dug of a unit.
+    /// The part of a height unit that is still to be eroded, 0 to 1.
     pub fraction: &'a [f32],
-    /// One less `hardness`, one less `protect`.
+    /// 1 − `hardness` and 1 − `protect`.
     pub soft: &'a [f32],
     pub bare: &'a [f32],
 }
 
-/// What becomes of a row of cells.
+/// The output for a row of cells.
 pub struct CellOut<'a> {
     pub ground: &'a mut [i32],
     pub loose: &'a mut [i32],
     pub suspended: &'a mut [i32],
     pub fraction: &'a mut [f32],
-    /// Velocity eastward and southward.
+    /// The velocity eastward and southward in m/s.
     pub velocity: [&'a mut [f32]; 2],
-    /// Suspended units that leave with a flow of 1 m²/s.
+    /// The suspended units that leave per flow of 1 m²/s.
     pub leaving: &'a mut [f32],
 }
 
-/// Digs and lays down; what was dug and what was laid, in units.
+/// Erodes and deposits in a row of cells. Returns the eroded and the deposited sum in height units.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize) -> [i64; 2] {
     let mut dug = [0i64; BLOCK];
@@ -84,11 +85,15 @@ pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize)
         let (s, loose, part) = (block(here.suspended, j), block(here.loose, j), block(here.fraction, j));
         let (soft, bare, across) = (block(here.soft, j), block(here.bare, j), block(here.across, j));
         let (mut u, mut v, mut wanted) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        // Velocity at the cell's centre: the mean flow of opposite sides over the mean depth, clamped to one cell per
+        // step.
         for x in 0..BLOCK {
             let per = 0.5 / (0.5 * (before[x] + after[x])).at_least(SHALLOW);
             u[x] = ((pw[x] + pe[x]) * per).at_most(rates.fastest).at_least(-rates.fastest);
             v[x] = ((pn[x] + ps[x]) * per).at_most(rates.fastest).at_least(-rates.fastest);
         }
+        // Transport capacity from slope, speed and depth; the difference to the load is eroded, sediment first, or
+        // deposited.
         for x in 0..BLOCK {
             let gx = east[x].wrapping_sub(west[x]) as f32 * across[x];
             let gy = south[x].wrapping_sub(north[x]) as f32 * here.along;
@@ -100,7 +105,7 @@ pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize)
             let lack = rates.erosion * (can - has).at_least(0.0) * bare[x];
             let taken = lack.at_most(loose[x] as f32);
             let cut = taken + (lack - taken) * (rates.rock * soft[x]);
-            // Below half the way down to the lowest neighbour digging would leave a hole.
+            // Eroding more than half of the drop to the lowest neighbour would leave a pit.
             let lowest = west[x].min(east[x]).min(north[x].min(south[x]));
             let stands = 0.5 * (z[x].wrapping_sub(lowest)).max(0) as f32;
             let lay = rates.deposition * (can - has).at_most(0.0);
@@ -108,11 +113,13 @@ pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize)
         }
         let [mut ground, mut above, mut load] = [[0; BLOCK]; 3];
         let [mut rest, mut leaving] = [[0.0; BLOCK]; 2];
+        // Changes are whole height units; the remainder waits in `fraction`.
         for x in 0..BLOCK {
             let due = wanted[x] + part[x];
             let units = cast::floor(due);
             rest[x] = due - units as f32;
-            // Never more than there is to lay down, nor beyond the accepted heights, nor more loose ground than can be told.
+            // Clamps the change: no more deposition than there is load, than the greatest height allows, or than the
+            // range of the loose thickness allows; and no erosion below the least height.
             let least = s[x].wrapping_neg().max(z[x].wrapping_sub(Height::MAX.0)).max(loose[x].wrapping_sub(i32::MAX));
             let units = units.max(least).min(z[x].wrapping_sub(Height::MIN.0));
             ground[x] = z[x].wrapping_sub(units);
@@ -134,14 +141,15 @@ pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize)
     [dug, dug - sum]
 }
 
-/// `1 − factor` for each cell, factors held to 0..1 and what is not a number taken for 0.
+/// Writes `1 − factor` for each cell, with factors clamped to 0..1 and NaN taken as 0.
 pub fn less(factors: &[f32], out: &mut [f32]) {
     for (out, factor) in out.iter_mut().zip(factors) {
         *out = if *factor > 0.0 { 1.0 - factor.min(1.0) } else { 1.0 };
     }
 }
 
-/// One over twice the distance between a cell's neighbours, in 1/units of height; over once where one of them is missing.
+/// Returns one over the distance between a cell's two neighbours, in 1/units of height: two cells, or one cell at an
+/// edge, where one of the neighbours is missing.
 pub fn per_distance(cell: f64, at_an_edge: bool) -> f32 {
     (1.0 / (if at_an_edge { 1.0 } else { 2.0 } * cell * f64::from(UNITS_F32))) as f32
 }

@@ -1,4 +1,4 @@
-//! Shallow water on a grid of pipes: see [`Pipes`].
+//! Shallow-water erosion with the virtual-pipe method: see [`Pipes`].
 
 mod band;
 mod bed;
@@ -17,21 +17,21 @@ use thalweg_core::{Error, Grid, Result, choice, params};
 use thalweg_noise::given::springs::SPRINGS;
 
 choice! {
-    /// How wide a pipe between two cells is.
+    /// How the cross-section of a pipe between two cells is determined.
     pub enum FlowArea {
-        /// As deep as the water in it: shallow water, which takes its momentum along.
+        /// As deep as the water in it: shallow water, with advection of momentum.
         Depth = "depth",
-        /// The same for any depth, and without momentum taken along: Mei's pipes.
+        /// The same for any depth, without advection of momentum: the pipes of Mei et al.
         Constant = "constant",
     }
 }
 
 choice! {
-    /// How rain is spread.
+    /// How rain is distributed over the cells.
     pub enum Shower {
-        /// The same everywhere.
+        /// The same amount everywhere.
         Even = "even",
-        /// Drawn anew for each cell and step, from nothing to twice the mean.
+        /// Drawn at random for each cell and step, between zero and twice the mean.
         Random = "random",
     }
 }
@@ -39,149 +39,160 @@ choice! {
 choice! {
     /// How suspended sediment moves.
     pub enum Transport {
-        /// Out of each cell with its water, through its pipes, to the unit.
+        /// Leaves each cell with its water, through its pipes; conserves mass to the unit.
         Donor = "donor",
-        /// Looked up where the water was a step ago; sediment is lost and made, and the ledger says how much.
+        /// Takes the value from where the water was one step ago; sediment is lost and created, and the mass balance
+        /// reports how much.
         Backward = "backward",
     }
 }
 
 params! {
-    /// Rain runs over the ground as shallow water, digs where it is fast, and lays down where it slows: channels, lakes, fans.
+    /// Rain runs over the ground as shallow water, erodes where it is fast, and deposits where it slows down: channels,
+    /// lakes, fans.
     ///
-    /// Between a cell and each of its four neighbours lies a pipe of length l, in which water runs at speed u, as deep as it
-    /// stands, on the side that it comes from, over the higher of the two grounds; so a metre of the side lets p = u·h through.
-    /// The speed persists, and changes in a step dt by u ← u + dt·g·ΔH/l, with ΔH the fall of the water's level, taken from
-    /// integer ground: water at rest stays at rest. What flows in brings its own speed along. With `area = "constant"` a pipe
-    /// has the section pipe_area for any depth, and nothing is brought along. Friction is Manning's, solved for the new speed:
-    /// u + dt·g·n²·u|u|/h^(4/3) = what it would be without. Speeds end at 0.7·dx/dt. A cell whose pipes would take more than it
-    /// holds gives each the same part less. Then h ← h + dt·(in − out)/dx.
+    /// Between a cell and each of its four neighbours is a pipe of length l, in which water flows at speed u. Its depth
+    /// h is that of the water in the cell that it comes from, above the higher of the two ground elevations; a metre of
+    /// the cells' common side therefore carries p = u·h. The speed is kept from step to step, and changes in a time
+    /// step dt by u ← u + dt·g·ΔH/l. Here ΔH is the drop of the water level between the cells, computed from integer
+    /// ground elevations, so water at rest stays at rest. Inflowing water brings its own speed along. With
+    /// `area = "constant"` a pipe has the cross-section pipe_area for any depth, and no momentum is advected. Friction
+    /// is Manning's, solved for the new speed: u + dt·g·n²·u|u|/h^(4/3) = the speed without friction. Speeds are
+    /// limited to 0.7·dx/dt. If the pipes of a cell would take more water than it has, all of them get the same smaller
+    /// share. Then h ← h + dt·(in − out)/dx.
     ///
-    /// With v the speed through a cell and α the ground's slope, water can carry
-    /// C = capacity·max(sin α, min_slope)·|v|·min(1, h/ramp), a thickness in metres. Where it carries s < C it takes
-    /// erosion·(C − s) a second, first from loose ground, then `rock` times (1 − hardness) as much from bedrock; never more
-    /// than half of what the cell stands above its lowest neighbour. Where s > C it lays down deposition·(s − C) a second, which
-    /// is loose from then on, and everything where it dries up. What amounts to less than a unit (1/65 536 m) is kept in the
-    /// layer `fraction`. Suspended sediment leaves a cell by each pipe in proportion to the water that does, rounded down to the
-    /// unit. Last, h ← h·(1 − evaporation·dt).
+    /// With v the speed through a cell and α the slope of the ground, the transport capacity of water is
+    /// C = capacity·max(sin α, min_slope)·|v|·min(1, h/ramp), a thickness in metres. Where the water carries s < C it
+    /// erodes erosion·(C − s) per second: sediment first, then `rock` times (1 − hardness) as much bedrock, and never
+    /// more than half of the cell's height above its lowest neighbour. Where s > C it deposits deposition·(s − C) per
+    /// second, as sediment (`loose`), and where it dries up it deposits all. Amounts below one height unit (1/65 536 m)
+    /// are kept in the layer `fraction`. Suspended sediment leaves a cell through each pipe in proportion to the
+    /// outflowing water, rounded down to the unit. Finally, h ← h·(1 − evaporation·dt).
     ///
-    /// Source: Mei, Decaudin & Hu (2007), *Fast hydraulic erosion simulation and visualization on GPU*, Pacific Graphics,
-    /// doi:10.1109/PG.2007.15, after O'Brien & Hodgins (1995); friction as Bates, Horritt & Fewtrell (2010),
-    /// doi:10.1016/j.jhydrol.2010.03.027; momentum after Stelling & Duinmeijer (2003), doi:10.1002/fld.537; loose ground over
-    /// bedrock as Šťava et al. (2008). We differ: a pipe has one flow with a sign, not one for each way, since two that oppose
-    /// each other carry waves up to √2 too fast; its speed persists, and not its flow; rates are per second; transport loses
-    /// nothing (Mei's is `transport = "backward"`).
+    /// Source: Mei, Decaudin & Hu (2007), *Fast hydraulic erosion simulation and visualization on GPU*, Pacific
+    /// Graphics, doi:10.1109/PG.2007.15, after O'Brien & Hodgins (1995); friction as in Bates, Horritt & Fewtrell
+    /// (2010), doi:10.1016/j.jhydrol.2010.03.027; momentum after Stelling & Duinmeijer (2003), doi:10.1002/fld.537;
+    /// sediment over bedrock as in Šťava et al. (2008). Deviations: a pipe has one signed flow instead of one flow for
+    /// each direction, because two opposing flows carry waves up to √2 too fast; the speed, not the flow, is kept from
+    /// step to step; rates are per second; transport loses nothing (that of Mei et al. is `transport = "backward"`).
     ///
-    /// Time steps: dt is the longest for which √2·c·dt/dx ≤ ½, where c is √(g·deepest), or √(g·pipe_area/l) for constant pipes,
-    /// or the shorter `dt`; so finer cells and a greater `deepest` take more steps. A spring is a row of the table `springs`
-    /// (`row`, `column`, `rate` in m³/s). Over open edges, and into cells without data, water falls freely, at √(g·h) or as
-    /// fast as it comes; a closed edge is a wall. Ground below the sea keeps its water at sea level. Cells under a micron of
-    /// water dry up when no rain falls.
+    /// Time steps: dt is the longest for which √2·c·dt/dx ≤ ½, where c is √(g·deepest), or √(g·pipe_area/l) for
+    /// constant pipes; or `dt`, if that is shorter. Finer cells and a greater `deepest` therefore need more steps. A
+    /// spring is a row of the table `springs` (`row`, `column`, `rate` in m³/s). Over open edges, and into cells
+    /// without data, water falls freely, at √(g·h) or at its own speed if that is higher; a closed edge is a wall.
+    /// Ground below the sea keeps its water at sea level. Cells with less than a micrometre of water dry up when no
+    /// rain falls.
     ///
-    /// It heeds `loose`, `hardness`, `protect`, `rain` and water that is there, from an earlier stage or given as the layer
-    /// `water` (depths in metres: a file, or what another stage left, such as `pool`), and leaves ground, `loose` and `water`. The
-    /// layers `suspended`, `pipe_x`, `pipe_y` and `fraction` are there while it runs; what is suspended at the end settles where it
-    /// is. It breaks where water has not the time to cross the map, and four pipes favour the axes: on smooth inclines the
-    /// thin water of rain cuts rills along them.
+    /// It uses `loose`, `hardness`, `protect`, `rain` and water that is already there: from an earlier stage, or given
+    /// as the layer `water` (depths in metres: a file, or a layer of another stage, such as `pool`). It writes the
+    /// ground, `loose` and `water`. The layers `suspended`, `pipe_x`, `pipe_y` and `fraction` exist while it runs;
+    /// sediment that is suspended at the end is deposited where it is. Limits: it fails where water does not have the
+    /// time to cross the map; and four pipes favour the grid's axes, so on smooth inclines the thin sheet of rain water
+    /// cuts rills along them.
     pub struct Pipes {
-        /// Time that passes, of water and not of the land: erosion of ages is had by higher rates.
+        /// Simulated time of the flow, not of landscape evolution; for the erosion of ages, use higher rates.
         seconds: f64 = 900.0, within 0.0..=1e7, unit "s", scales Age Size, source "ours";
-        /// Longest time step; 0 leaves it to the bound of stability, which always holds.
+        /// Longest time step; with 0 only the stability limit counts, which always applies.
         dt: f64 = 0.0, within 0.0..=3600.0, unit "s", source "Mei 2007";
-        /// Whether pipes widen with depth, as in nature, or not.
+        /// Cross-section of the pipes: growing with depth, as in nature, or constant.
         area: FlowArea = FlowArea::Depth, within .., unit "1", source "ours";
-        /// Section of a constant pipe: waves run at √(g·pipe_area/pipe_length), whatever the depth.
+        /// Cross-section of a constant pipe: waves travel at √(g·pipe_area/pipe_length), whatever the depth.
         pipe_area: f64 = 20.0, within 0.001..=1e6, unit "m²", source "Mei 2007";
-        /// Length of a constant pipe; 0 is the cell size.
+        /// Length of a constant pipe; 0 takes the cell width.
         pipe_length: f64 = 0.0, within 0.0..=1e5, unit "m", source "Mei 2007";
-        /// Depth beyond which a pipe widens no more: greater is truer in deep lakes and takes shorter steps.
+        /// Depth beyond which a pipe does not grow further: a greater value is more accurate in deep lakes and needs
+        /// shorter time steps.
         deepest: f64 = 10.0, within 0.01..=1000.0, unit "m", source "ours";
-        /// Manning's n of the bed: rougher beds hold water back, so that it is deeper and slower; 0 lets it speed up for ever.
+        /// Manning's n of the bed: over a rougher bed water is deeper and slower; with 0 it accelerates without limit.
         roughness: f64 = 0.035, within 0.0..=1.0, unit "s/m^(1/3)", source "Chow 1959; natural streams";
-        /// Rain while it falls.
+        /// Rain intensity while it rains.
         rain: f64 = 100.0, within 0.0..=100_000.0, unit "mm/h", scales Rain, source "ours";
-        /// How rain is spread over the cells.
+        /// How rain is distributed over the cells.
         shower: Shower = Shower::Even, within .., unit "1", source "Mei 2007";
-        /// From the beginning of one storm to that of the next; 0 is steady rain.
+        /// Time from the beginning of one storm to that of the next; 0 gives steady rain.
         storm_period: f64 = 0.0, within 0.0..=1e7, unit "s", source "ours";
-        /// Part of each period in which it rains.
+        /// Part of each period during which it rains.
         storm_share: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
-        /// Radius of the cloud that rain falls from, another for each storm; 0 is rain over the whole map.
+        /// Radius of the rain cloud; each storm has its own cloud at another place. With 0 rain falls over the whole
+        /// map.
         storm_radius: f64 = 0.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// How fast the cloud moves.
+        /// Speed at which the cloud moves.
         storm_speed: f64 = 8.0, within 0.0..=100.0, unit "m/s", source "ours";
         /// Share of the water that evaporates in a second.
         evaporation: f64 = 0.0001, within 0.0..=1.0, unit "1/s", source "Mei 2007";
-        /// Whether water stands at the start wherever the ground is below `lake_level`.
+        /// If true, the ground below `lake_level` is under water at the start.
         lake: bool = false, within .., unit "1", source "the document's second start";
-        /// Level of the water that stands at the start.
+        /// Level of the water at the start, if `lake` is true.
         lake_level: f64 = 0.0, within -16_000.0..=16_000.0, unit "m", scales Relief,
             source "the document's second start";
-        /// Sediment, as metres of thickness, that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
+        /// Sediment, as a thickness in metres, that water at 1 m/s carries down a vertical wall: more carves deeper and
+        /// builds larger fans.
         capacity: f64 = 0.3, within 0.0..=100.0, unit "s", source "Mei 2007";
-        /// Least sin α that counts: what rivers carry over flat ground.
+        /// Least sin α in the transport capacity: it lets rivers carry sediment over flat ground.
         min_slope: f64 = 0.03, within 0.0..=1.0, unit "1", source "Mei 2007";
-        /// Depth from which on water carries all it can; sheets of rain dig less.
+        /// Depth from which on water has its full transport capacity; thin sheets of rain water erode less.
         ramp: f64 = 0.5, within 0.0..=100.0, unit "m", source "ours";
-        /// Share of the lacking load that loose ground yields in a second.
+        /// Share of the unused transport capacity that is eroded from sediment in a second.
         erosion: f64 = 0.1, within 0.0..=100.0, unit "1/s", source "ours";
-        /// What bedrock yields, as a share of what loose ground would.
+        /// Erosion of bedrock, as a share of that of sediment.
         rock: f64 = 0.3, within 0.0..=1.0, unit "1", scales Debris^-1, source "Šťava 2008";
-        /// Share of the surplus load that is laid down in a second: less carries it farther.
+        /// Share of the load above the transport capacity that is deposited in a second: less carries it farther.
         deposition: f64 = 0.1, within 0.0..=100.0, unit "1/s", source "ours";
         /// How suspended sediment moves.
         transport: Transport = Transport::Donor, within .., unit "1", source "ours; Mei 2007";
-        /// Whether to leave the water's velocity as layers.
+        /// If true, the water's velocity is written as layers.
         velocity: bool = false, within .., unit "1", source "ours";
     }
 }
 
-/// Speed in m/s in the pipe through the west side of each cell, above 0 eastward; there while the model runs.
+/// The speed in m/s in the pipe through the west side of each cell, positive eastward; present while the model runs.
 pub const PIPE_X: LayerSpec =
     LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.")
         .part(VectorPart::East)
         .following_water();
-/// Speed in m/s in the pipe through the north side of each cell, above 0 southward; there while the model runs.
+/// The speed in m/s in the pipe through the north side of each cell, positive southward; present while the model
+/// runs.
 pub const PIPE_Y: LayerSpec =
     LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.")
         .part(VectorPart::South)
         .following_water();
-/// What is yet to be dug of a unit of ground (1/65 536 m), 0 to 1; there while the model runs.
+/// The part of a height unit (1/65 536 m) that is still to be eroded, 0 to 1; present while the model runs.
 pub const FRACTION: LayerSpec =
     LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
-/// Eastward part of the water's velocity in m/s; left where [`Pipes::velocity`] is set.
+/// The eastward component of the water's velocity in m/s; written if [`Pipes::velocity`] is set.
 pub const VELOCITY_X: LayerSpec =
     LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.").part(VectorPart::East).following_water();
-/// Southward part of the water's velocity in m/s; left where [`Pipes::velocity`] is set.
+/// The southward component of the water's velocity in m/s; written if [`Pipes::velocity`] is set.
 pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.")
     .part(VectorPart::South)
     .following_water();
 
-/// Acceleration of gravity in m/s².
+/// The acceleration of gravity in m/s².
 const GRAVITY: f64 = 9.81;
 
-/// Part of the way to the bound of stability, √2·c·dt/dx = 1 for c the speed of waves, that a step goes: water in motion
-/// needs room too.
+/// The Courant number of a step, as a share of the stability limit √2·c·dt/dx = 1, where c is the wave speed. It is
+/// below 1 because the current moves water in addition to the waves.
 const COURANT: f64 = 0.5;
 
-/// The most steps that a stage may take.
+/// The greatest number of steps that a stage may take.
 const MOST_STEPS: f64 = 1e9;
 
 impl Pipes {
-    /// Seconds of one step on this grid: the longest that goes a whole number of times into `seconds` and passes neither `dt` (where
-    /// that is above 0) nor the bound of stability; 0 where `seconds` is.
+    /// Returns the length of a time step in seconds on this grid: the longest that divides `seconds` into a whole
+    /// number of steps and exceeds neither `dt` (if that is above 0) nor the stability limit. Returns 0 if `seconds`
+    /// is 0.
     pub fn time_step(&self, grid: &Grid) -> f64 {
         self.seconds / self.count(grid).max(1.0)
     }
 
-    /// Number of steps, before it is known to be small enough.
+    /// Returns the number of steps, before it is checked against the allowed maximum.
     fn count(&self, grid: &Grid) -> f64 {
         let bound = COURANT * grid.cell / (2.0 * GRAVITY * self.depth(grid)).sqrt();
         let dt = if self.dt > 0.0 { self.dt.min(bound) } else { bound };
         (self.seconds / dt).ceil()
     }
 
-    /// Length of a pipe in metres.
+    /// Returns the length of a pipe in metres.
     fn length(&self, grid: &Grid) -> f64 {
         match self.area {
             FlowArea::Constant if self.pipe_length > 0.0 => self.pipe_length,
@@ -189,7 +200,7 @@ impl Pipes {
         }
     }
 
-    /// Greatest depth of water in which waves run as fast as in these pipes.
+    /// Returns the depth in metres at which shallow-water waves are as fast as the fastest waves in these pipes.
     fn depth(&self, grid: &Grid) -> f64 {
         match self.area {
             FlowArea::Depth => self.deepest,
@@ -202,7 +213,7 @@ impl Model for Pipes {
     fn about(&self) -> About {
         About {
             name: "pipes",
-            summary: "Rain runs as shallow water through pipes from cell to cell, and erodes: channels, lakes, fans.",
+            summary: "Rain flows as shallow water through pipes between cells and erodes: channels, lakes, fans.",
             source: "Mei, Decaudin & Hu (2007), Fast hydraulic erosion simulation and visualization on GPU",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT, RAIN, WATER],

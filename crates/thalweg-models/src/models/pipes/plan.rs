@@ -1,27 +1,33 @@
-//! What a step of pipes works by.
+//! The inputs of one time step of [`Pipes`](crate::models::pipes::Pipes).
 
 use crate::models::pipes::bed::Rates;
 use crate::models::pipes::rain::Rain;
 use crate::models::pipes::water::Law;
 use thalweg_core::{Field, Grid};
 
-/// What is the same for every cell of a step.
+/// The values that are the same for every cell of a step.
 pub struct Plan<'a> {
     pub grid: &'a Grid,
     pub law: Law,
     pub rates: Rates,
-    /// Part of the water that does not evaporate, and the depth below which all does.
+    /// The share of the water that remains after evaporation, and the depth in metres below which all of it
+    /// evaporates.
     pub stays: [f32; 2],
     pub rain: Rain,
+    /// True for `transport = "backward"`.
     pub backward: bool,
     pub masks: Masks<'a>,
 }
 
-/// Layers that a step heeds.
+/// The optional layers that modify a step.
 #[derive(Clone, Copy, Default)]
 pub struct Masks<'a> {
+    /// The share of the rain that falls on each cell.
     pub rain: Option<&'a Field<f32>>,
+    /// The share of the erosion that bedrock resists.
     pub hardness: Option<&'a Field<f32>>,
+    /// The share of the erosion that is suppressed.
     pub protect: Option<&'a Field<f32>>,
+    /// True for cells without data.
     pub void: Option<&'a Field<bool>>,
 }

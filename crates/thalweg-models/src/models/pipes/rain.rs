@@ -1,26 +1,26 @@
-//! Rain: how much falls on a row of cells in a step.
+//! Rain: the depth that falls on each cell of a row in one time step.
 
 use crate::models::pipes::{Pipes, Shower};
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Grid, Point};
 
-/// The rain of one step.
+/// The rain of one time step.
 pub struct Rain {
-    /// Metres that fall where it rains.
+    /// The depth in metres that falls where it rains.
     amount: f64,
-    /// Where the key of each row is made from, if cells differ.
+    /// The random key of this step, if the rain is drawn for each cell.
     drawn: Option<Key>,
     cloud: Option<Cloud>,
 }
 
-/// A round cloud over the world.
+/// A circular storm cloud, in world coordinates in metres.
 struct Cloud {
     centre: Point,
     radius: f64,
 }
 
 impl Rain {
-    /// The rain of step number `step` of `dt` seconds.
+    /// Computes the rain of step number `step`, each step being `dt` seconds long.
     pub fn new(model: &Pipes, grid: &Grid, dt: f64, key: Key, step: u32) -> Self {
         let time = (f64::from(step) + 0.5) * dt;
         let (storm, since) = if model.storm_period > 0.0 {
@@ -31,7 +31,7 @@ impl Rain {
         };
         let falls = model.storm_period == 0.0 || since < model.storm_share * model.storm_period;
         let cloud = (model.storm_radius > 0.0).then(|| {
-            // Halfway through its rain a cloud is at a random place of the world, on its way in a random direction.
+            // Halfway through its storm, a cloud is at a random position of the map; it moves in a random direction.
             let key = key.and(1).and(storm);
             let lasts = if model.storm_period > 0.0 { model.storm_share * model.storm_period } else { model.seconds };
             let (away, angle) = (model.storm_speed * (since - 0.5 * lasts), std::f64::consts::TAU * key.and(2).unit());
@@ -49,17 +49,18 @@ impl Rain {
         }
     }
 
-    /// Whether any falls.
+    /// Returns true if it rains in this step.
     pub fn falls(&self) -> bool {
         self.amount > 0.0
     }
 
-    /// Whether every row has the same rain where no mask and no missing data forbid it.
+    /// Returns true if every row receives the same rain, apart from the rain mask and missing data.
     pub fn is_even(&self) -> bool {
         self.drawn.is_none() && self.cloud.is_none()
     }
 
-    /// Metres that fall on the cells of row `i` from column `from` on; `mask` is the share that falls where, `void` where none does.
+    /// Writes the depth of rain in metres on the cells of row `i` from column `from` on. `mask` is the share of the
+    /// rain that falls on each cell, and no rain falls where `void` is true.
     pub fn row(
         &self,
         grid: &Grid,

@@ -1,25 +1,27 @@
-//! Rows of cells as the kernels want them: with room on both sides, in whole blocks.
+//! Row buffers for the vectorised kernels: padded on both sides and processed in whole blocks of columns.
 
-/// Columns worked on together: whole vectors on every machine.
+/// The number of columns that are processed together: a whole number of SIMD vectors on every supported machine.
 pub const BLOCK: usize = 16;
 
-/// A value for each column of a block.
+/// One value for each column of a block.
 pub type Block<T> = [T; BLOCK];
 
-/// Room before a row's first cell, and after its last block.
+/// The padding before a row's first cell and after its last block.
 pub const PAD: usize = BLOCK;
 
-/// Columns that kernels run over for so many cells: one more, for the side of the last, in whole blocks.
+/// Returns the number of columns that kernels process for a row of `cols` cells: one more than the cells, for the
+/// last cell's eastern side, rounded up to whole blocks.
 pub fn whole(cols: usize) -> usize {
     (cols + 1).next_multiple_of(BLOCK)
 }
 
-/// A row for so many cells; cell j stands at `PAD + j`, and so does the flow through its west or north side.
+/// Allocates a row of `cols` cells. Cell j is stored at index `PAD + j`, and so is the flow through its west or north
+/// side.
 pub fn padded<T: Clone>(cols: usize, value: T) -> Vec<T> {
     vec![value; PAD + whole(cols) + PAD]
 }
 
-/// The columns of a row from `j` on.
+/// Returns a copy of the block of columns that starts at `j`.
 #[inline(always)]
 pub fn block<T: Copy + Default>(row: &[T], j: usize) -> Block<T> {
     let mut values = [T::default(); BLOCK];
@@ -27,7 +29,8 @@ pub fn block<T: Copy + Default>(row: &[T], j: usize) -> Block<T> {
     values
 }
 
-/// The columns of some rows from `j` on. Without a closure: one in a kernel is compiled for another machine than its caller is.
+/// Returns copies of the blocks of several rows that start at `j`. A loop is used instead of a closure, because a
+/// closure inside a multiversioned kernel is compiled for the base target and not for the kernel's.
 #[inline(always)]
 pub fn blocks<T: Copy + Default, const N: usize>(rows: [&[T]; N], j: usize) -> [Block<T>; N] {
     let mut values = [[T::default(); BLOCK]; N];
@@ -37,25 +40,26 @@ pub fn blocks<T: Copy + Default, const N: usize>(rows: [&[T]; N], j: usize) -> [
     values
 }
 
-/// Writes the columns of a row from `j` on: whole, so that no bound is checked cell by cell.
+/// Writes a block of columns at `j`, as a whole, so that there is one bounds check and not one per cell.
 #[inline(always)]
 pub fn write<T: Copy>(row: &mut [T], j: usize, values: &Block<T>) {
     row[j..j + BLOCK].copy_from_slice(values);
 }
 
-/// What stands upstream of a flow: `a` where it is positive, `b` where negative. By bits, since a choice between two places in
-/// memory would make a kernel gather.
+/// Returns the value upstream of a flow: `a` if the flow is positive, `b` if it is negative. It selects by masking
+/// bits, because a branch between two memory locations would make the compiler emit gather instructions.
 #[inline(always)]
 pub fn upstream(flow: f32, a: f32, b: f32) -> f32 {
     let negative = ((flow.to_bits() as i32) >> 31) as u32;
     f32::from_bits((a.to_bits() & !negative) | (b.to_bits() & negative))
 }
 
-/// Bounds in one instruction: the standard library's heed what is not a number on both sides, which takes three.
+/// Minimum and maximum in one instruction each. The standard library's versions handle NaN in either argument, which
+/// takes three instructions.
 pub trait Bound {
-    /// This, or `least` where it is not above.
+    /// Returns this value, or `least` if it is not above that.
     fn at_least(self, least: Self) -> Self;
-    /// This, or `most` where it is not below.
+    /// Returns this value, or `most` if it is not below that.
     fn at_most(self, most: Self) -> Self;
 }
 
@@ -71,44 +75,44 @@ impl Bound for f32 {
     }
 }
 
-/// The last few of a sequence of rows, by number.
+/// A ring buffer of the last few rows of a sequence, addressed by row number.
 pub struct Ring<T> {
     rows: Vec<Vec<T>>,
 }
 
 impl<T: Clone> Ring<T> {
-    /// Room for the last `count` rows.
+    /// Allocates a ring for the last `count` rows.
     pub fn new(count: usize, cols: usize, value: T) -> Self {
         Self { rows: vec![padded(cols, value); count] }
     }
 
-    /// Row number `n`, from its first cell on.
+    /// Returns row number `n`, from its first cell on.
     pub fn at(&self, n: usize) -> &[T] {
         &self.all(n)[PAD..]
     }
 
-    /// The same, one cell to the west.
+    /// Returns row number `n`, shifted so that index j is the western neighbour of cell j.
     pub fn west(&self, n: usize) -> &[T] {
         &self.all(n)[PAD - 1..]
     }
 
-    /// The same, one cell to the east.
+    /// Returns row number `n`, shifted so that index j is the eastern neighbour of cell j.
     pub fn east(&self, n: usize) -> &[T] {
         &self.all(n)[PAD + 1..]
     }
 
-    /// Row number `n` with its padding.
+    /// Returns row number `n` with its padding.
     pub fn all(&self, n: usize) -> &[T] {
         &self.rows[n % self.rows.len()]
     }
 
-    /// Row number `n` with its padding, to be written.
+    /// Returns row number `n` with its padding, for writing.
     pub fn all_mut(&mut self, n: usize) -> &mut [T] {
         let count = self.rows.len();
         &mut self.rows[n % count]
     }
 
-    /// Row number `n` from its first cell on, to be written.
+    /// Returns row number `n` from its first cell on, for writing.
     pub fn at_mut(&mut self, n: usize) -> &mut [T] {
         &mut self.all_mut(n)[PAD..]
     }

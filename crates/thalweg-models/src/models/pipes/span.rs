@@ -1,33 +1,46 @@
-//! The stages of a step that move water through one row of pipes, over the rows at hand.
+//! The stages of a step that move water through one row of pipes, working on the ring buffers of recent rows.
 
 use crate::models::pipes::plan::Plan;
 use crate::models::pipes::rows::{Ring, padded};
 use crate::models::pipes::water::{self, Around, Pipe, Sides};
 use thalweg_core::terrain::height::UNITS_F32;
 
-/// Rows at hand while a band is worked on; see the stages of a band's pass for how many each needs.
+/// The ring buffers and temporary rows of a band's pass. The length of each ring follows from the stages that read it
+/// (see [`Band`](crate::models::pipes::band::Band)).
 pub struct Scratch {
+    /// The elevation in height units.
     pub ground: Ring<i32>,
+    /// The depth in metres, with this step's rain.
     pub water: Ring<f32>,
-    /// Speeds and flows in the pipes as they were, and as they become.
+    /// Speeds and flows in the pipes: `pipes` and `flows` before the step, `speed` and `flow` after it.
     pub pipes: [Ring<f32>; 2],
     pub flows: [Ring<f32>; 2],
     pub speed: [Ring<f32>; 2],
     pub flow: [Ring<f32>; 2],
+    /// The depth in metres that is moved through each pipe.
     pub moved: [Ring<f32>; 2],
+    /// The share of its outflow that each cell can supply.
     pub part: Ring<f32>,
+    /// The suspended sediment after erosion and deposition, in height units.
     pub suspended: Ring<i32>,
+    /// The suspended units that leave per flow of 1 m²/s.
     pub leaving: Ring<f32>,
+    /// The velocity eastward and southward in m/s.
     pub velocity: [Ring<f32>; 2],
+    /// The rain on the loaded row in metres.
     pub rain: Vec<f32>,
+    /// One over the distance between each cell's western and eastern neighbours, in 1/units.
     pub across: Vec<f32>,
+    /// Temporary rows of the bed and transport stages.
     pub floats: [Vec<f32>; 6],
     pub units: [Vec<i32>; 8],
 }
 
 impl Scratch {
-    /// For so many columns.
+    /// Allocates the buffers for rows of `cols` cells.
     pub fn new(cols: usize) -> Self {
+        // Each ring reaches from the newest row that a stage writes to the oldest row that a later stage reads. For
+        // example, row n of `ground` is loaded while the bed stage at row n − 3 still reads rows n − 4 to n − 2.
         let two = |count| [0; 2].map(|_| Ring::new(count, cols, 0.0));
         Self {
             ground: Ring::new(5, cols, 0),
@@ -49,27 +62,28 @@ impl Scratch {
     }
 }
 
-/// One pass over a span of columns.
+/// One pass over a range of columns.
 pub struct Span<'a> {
     pub plan: &'a Plan<'a>,
-    /// Columns of the map.
+    /// The columns [from, to) of the map.
     pub columns: [usize; 2],
     pub len: usize,
-    /// Columns that kernels run over.
+    /// The number of columns that kernels process.
     pub width: usize,
-    /// Whether water leaves over the western and eastern end, over the northern and southern edge.
+    /// `ends` is true where water can leave over the western and the eastern end; `poles` over the northern and the
+    /// southern edge.
     pub ends: [bool; 2],
     pub poles: [bool; 2],
 }
 
 impl Span<'_> {
-    /// Whether anything changes the factors of digging, which are ones else.
+    /// Returns true if any layer changes the erodibility factors, which are 1 otherwise.
     pub fn masked(&self) -> bool {
         let masks = &self.plan.masks;
         masks.hardness.is_some() || masks.protect.is_some() || masks.void.is_some()
     }
 
-    /// Flows in the pipes of a row just loaded.
+    /// Computes the flows in the pipes of a row that has just been loaded.
     pub fn flows(&self, scratch: &mut Scratch, n: usize) {
         if !self.plan.law.constant {
             let sides = sides(&scratch.ground, &scratch.water, n);
@@ -79,8 +93,9 @@ impl Span<'_> {
         }
     }
 
-    /// Speeds and flows that a row's pipes would have; `south` for the row beyond the southern edge, which has its northern
-    /// sides alone. How many speeds were held back.
+    /// Computes the new speeds of a row's pipes and the flows that they would give if there were enough water.
+    /// `south` marks the row beyond the southern edge, of which only the northern sides exist. Returns the number of
+    /// speeds that were clamped.
     pub fn pull(&self, scratch: &mut Scratch, n: usize, row: Option<usize>, south: bool) -> u64 {
         let Scratch { ground, water, pipes, flows, speed, flow, .. } = scratch;
         let (len, width) = (self.len, self.width);
@@ -144,7 +159,8 @@ impl Span<'_> {
         held
     }
 
-    /// Holds a row's flows to the water there is; how many cells cannot give all.
+    /// Limits a row's flows to the water that is available. Returns the number of cells that cannot supply all of
+    /// their outflow.
     pub fn share(&self, scratch: &mut Scratch, n: usize) -> u64 {
         let Scratch { water, speed, flow, moved, part, .. } = scratch;
         let (law, width) = (&self.plan.law, self.width);
@@ -160,7 +176,7 @@ impl Span<'_> {
         held
     }
 
-    /// Water in metres that leaves row `n` over the western, eastern and northern edge.
+    /// Returns the water in metres that leaves row `n` over the western, eastern and northern edge.
     pub fn drained(&self, scratch: &Scratch, n: usize, row: Option<usize>) -> f64 {
         let [x, y] = &scratch.moved;
         let ends = f64::from(x.at(n)[self.len] * f32::from(u8::from(self.ends[1])))
@@ -170,7 +186,8 @@ impl Span<'_> {
         ends - north
     }
 
-    /// Sets the water of cells under the sea to its level; metres that were poured in and taken out.
+    /// Sets the water of cells below the sea to sea level. Returns the metres that were added and the metres that
+    /// were removed.
     pub fn sea(&self, ground: &[i32], water: &mut [f32], void: Option<&[bool]>) -> [f64; 2] {
         let [mut poured, mut taken] = [0.0, 0.0];
         let Some(sea) = self.plan.grid.sea_level else { return [poured, taken] };
@@ -185,7 +202,7 @@ impl Span<'_> {
     }
 }
 
-/// The cells on either side of a row's western and of its northern pipes.
+/// Returns the cells on either side of a row's western pipes and of its northern pipes.
 fn sides<'a>(ground: &'a Ring<i32>, water: &'a Ring<f32>, n: usize) -> [Sides<'a>; 2] {
     [
         Sides { ground: [ground.west(n), ground.at(n)], water: [water.west(n), water.at(n)] },
@@ -193,7 +210,7 @@ fn sides<'a>(ground: &'a Ring<i32>, water: &'a Ring<f32>, n: usize) -> [Sides<'a
     ]
 }
 
-/// Water falls freely into a cell without data.
+/// Sets the flow between two cells to a free overfall if one of them has no data, and to zero if neither has.
 fn falls(void: [bool; 2], water: [f32; 2], flow: &mut f32) {
     match void {
         [false, false] => {}

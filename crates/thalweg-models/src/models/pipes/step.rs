@@ -1,4 +1,4 @@
-//! The stepper of [`Pipes`]: brings bands of rows to work, and adds up the ledger.
+//! The stepper of [`Pipes`]: distributes bands of rows over threads and sums up the mass balance.
 
 use rayon::prelude::*;
 
@@ -17,20 +17,22 @@ use thalweg_core::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED
 use thalweg_core::{Cell, Field, Grid, Height, Result, Terrain};
 use thalweg_noise::given::springs::{SpringSource, spring_sources};
 
-/// Rows of a band: few enough to share, enough for those beside it not to count.
+/// Returns the number of rows of a band: few enough rows for all cores to get bands, and enough for the cost of the
+/// copied adjacent rows to be small.
 fn band(grid: &Grid) -> usize {
     (grid.rows() / 8).clamp(128, 256)
 }
 
-/// Depth in metres under which a cell dries up when no rain falls.
+/// The depth in metres below which a cell dries up when no rain falls.
 const FILM: f32 = 1e-6;
 
-/// Bytes that a stepper needs beside the terrain: copies of rows beside the bands.
+/// Returns the bytes that a stepper needs in addition to the terrain: the copies of rows adjacent to bands, at 28
+/// bytes per cell.
 pub fn scratch(grid: &Grid) -> u64 {
     (28 * 2 * REACH * grid.cols() * grid.rows().div_ceil(band(grid))) as u64
 }
 
-/// Pipes at work. It holds nothing but what its parameters say.
+/// The stepper of [`Pipes`]. It stores only values derived from the parameters; all state is in the terrain's layers.
 pub struct Flow {
     model: Pipes,
     dt: f64,
@@ -41,7 +43,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// On a grid; `skips` passes over dry land, which changes no bit.
+    /// Creates a stepper for a grid. With `skips`, dry land is skipped, which does not change a single bit of the
+    /// result.
     pub fn new(model: &Pipes, grid: &Grid, skips: bool) -> Self {
         let dt = model.time_step(grid).max(1e-9);
         let ratio = dt / grid.cell;
@@ -73,7 +76,7 @@ impl Flow {
     }
 }
 
-/// The layers that hold the state, taken out of the terrain for a step.
+/// The layers of the model's state, taken out of the terrain for the length of a step.
 struct Layers {
     water: Field<f32>,
     pipes: [Field<f32>; 2],
@@ -173,7 +176,7 @@ impl Stepper for Flow {
                 self.spans(&plan, &terrain.ground, &state, from..to)
             })
             .collect();
-        // Rows on either side of each border between bands.
+        // Copies of the rows on either side of each border between bands.
         let copies: Vec<[Beside; 2]> = (0..=bands)
             .into_par_iter()
             .map(|b| {
@@ -184,6 +187,7 @@ impl Stepper for Flow {
             })
             .collect();
         let mut work = Vec::with_capacity(bands);
+        // Split every layer into one mutable chunk per band.
         {
             let size = band * cols;
             let mut ground = terrain.ground.as_mut_slice().chunks_mut(size);
@@ -228,7 +232,8 @@ impl Stepper for Flow {
     }
 }
 
-/// Takes the water off cells without data, as all that comes to them leaves the land; metres of it.
+/// Removes the water of cells without data, since everything that reaches them leaves the map. Returns the removed
+/// depth in metres, summed over cells.
 fn clear_voids(terrain: &Terrain, water: &mut Field<f32>) -> f64 {
     let Some(nodata) = &terrain.nodata else { return 0.0 };
     let cells = water.as_mut_slice().iter_mut().zip(nodata.as_slice()).filter(|(_, void)| **void);
@@ -236,7 +241,7 @@ fn clear_voids(terrain: &Terrain, water: &mut Field<f32>) -> f64 {
 }
 
 impl Flow {
-    /// Fills what lies below the lake's level; metres of water poured in.
+    /// Fills the cells below the lake's level with water. Returns the added depth in metres, summed over cells.
     fn stand(&self, terrain: &Terrain, water: &mut Field<f32>) -> f64 {
         let level = Height::saturating(self.model.lake_level).0;
         let [rows, cols] = terrain.grid.size;
@@ -252,7 +257,8 @@ impl Flow {
         poured
     }
 
-    /// Runs of columns where a band whose rows, with those beside it, are `rows` has anything to do.
+    /// Returns the column ranges that contain any activity in a band; `rows` are the band's rows and those adjacent
+    /// to it.
     fn spans(
         &self,
         plan: &Plan<'_>,
@@ -280,7 +286,7 @@ impl Flow {
     }
 }
 
-/// A copy of rows `from` to `to`.
+/// Copies rows `from` to `to` (exclusive).
 fn beside(ground: &Field<Height>, loose: &Field<Height>, state: &Layers, from: usize, to: usize) -> Beside {
     fn rows<T: Clone>(field: &Field<T>, from: usize, to: usize) -> Vec<T> {
         field.as_slice()[from * field.cols()..to * field.cols()].to_vec()
@@ -309,7 +315,7 @@ impl Sums {
         self.limited += other.limited;
     }
 
-    /// As a ledger, for cells of `area` m².
+    /// Converts the sums to a mass balance for cells of `area` m².
     fn budget(&self, area: f64) -> MassBalance {
         MassBalance {
             eroded: self.dug.into(),
@@ -334,7 +340,7 @@ mod tests {
 
     #[test]
     fn passing_over_dry_land_changes_no_bit() {
-        // A lake that breaks out on a hillside, twice as high as a band and wider than a few blocks; and a spring.
+        // A lake that drains down a hillside more than two bands high and a few blocks wide.
         let grid = Grid { edges: [Edge::Open; 4], ..Grid::new([280, 150], 10.0).unwrap() };
         let rough = |i: usize, j: usize| Key::new(1, "rough").cell([i as i64, j as i64]).unit();
         let ground = |i: usize, j: usize| Height::saturating(0.3 * i as f64 + 3.0 * rough(i, j));

@@ -1,16 +1,19 @@
-//! How suspended sediment goes from cell to cell: out with the water, or looked up where the water was.
+//! The movement of suspended sediment between cells: with the outflowing water, or by a backward (semi-Lagrangian)
+//! look-up.
 
 use multiversion::multiversion;
 
 use crate::models::pipes::rows::{BLOCK, Block, Bound, block, blocks, upstream, write};
 use thalweg_core::base::cast;
 
-/// The most sediment in units (4 096 m) that stays suspended in a cell; more could not be told after a step's inflow.
+/// The most sediment in height units (4 096 m) that stays suspended in a cell. The sum of a cell's load and of what
+/// four such neighbours send it then fits into an `i32`.
 pub const MOST: i32 = 1 << 28;
 
-/// Units that a row of flows takes along, from the cells a to the cells b (negative: from b to a).
+/// Returns the units that a row of flows carries from the cells a to the cells b (negative: from b to a).
 ///
-/// Each is rounded down on its own from what leaves the giving cell with a flow of 1 m²/s.
+/// `from` and `to` are the units that leave the cells a and b per flow of 1 m²/s. Each amount is rounded down on its
+/// own.
 #[inline(always)]
 fn taken(flow: &Block<f32>, from: &Block<f32>, to: &Block<f32>) -> Block<i32> {
     let mut units = [0; BLOCK];
@@ -21,9 +24,10 @@ fn taken(flow: &Block<f32>, from: &Block<f32>, to: &Block<f32>) -> Block<i32> {
     units
 }
 
-/// A row's suspended sediment after its flows; the greatest of it.
+/// Computes a row's suspended sediment after its flows. Returns the greatest value.
 ///
-/// `leaving` is here, west, east, north and south; `flows` through the west, east, north and south side.
+/// `leaving` lists the rows here, west, east, north and south; `flows` those through the west, east, north and south
+/// side.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn carry(suspended: &[i32], leaving: [&[f32]; 5], flows: [&[f32]; 4], after: &mut [i32], width: usize) -> i32 {
     let mut most = [0; BLOCK];
@@ -44,14 +48,15 @@ pub fn carry(suspended: &[i32], leaving: [&[f32]; 5], flows: [&[f32]; 4], after:
     most.iter().copied().fold(0, i32::max)
 }
 
-/// Units that one flow takes along; the same number as in [`carry`].
+/// Returns the units that a single flow carries; the same number that [`carry`] computes for it.
 pub fn taken_by(flow: f32, from: f32, to: f32) -> i32 {
     taken(&[flow; BLOCK], &[from; BLOCK], &[to; BLOCK])[0]
 }
 
-/// A row's suspended sediment, looked up a step upstream between the four cells there.
+/// Computes a row's suspended sediment by interpolating bilinearly at the place where the water was one step ago.
 ///
-/// `suspended` are the rows to the north, here and to the south, from one cell to the west on; `ratio` is dt/dx.
+/// `suspended` lists the rows to the north, here and to the south, each starting one cell to the west; `ratio` is
+/// dt/dx.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn look_up(suspended: [&[i32]; 3], velocity: [&[f32]; 2], ratio: f32, after: &mut [i32], width: usize) {
     for j in (0..width).step_by(BLOCK) {
@@ -81,7 +86,7 @@ mod tests {
 
     #[test]
     fn one_flow_and_many_take_the_same() {
-        // A cell that gives out everything, to the west and to the south, over cells with nothing.
+        // A cell that gives out all its sediment, to the west and to the south, next to cells without any.
         let (s, none) = ([1_000_003; BLOCK], [0.0; BLOCK]);
         let here = [100_000.0; BLOCK];
         let mut after = [0; BLOCK];
@@ -102,7 +107,8 @@ mod tests {
         let row: Vec<i32> = (0..BLOCK as i32 + 2).map(|j| 1_000 * j).collect();
         let rows = [&row[..], &row[..], &row[..]];
         let mut after = [0; BLOCK];
-        // Half a cell eastward in a step: the value half a cell to the west. Cell j stands at j + 1.
+        // The water moves half a cell eastward in a step, so the value is taken half a cell to the west. Cell j has
+        // index j + 1.
         look_up(rows, [&[5.0; BLOCK], &[0.0; BLOCK]], 0.1, &mut after, BLOCK);
         assert_eq!(after[3], 3_500);
         look_up(rows, [&[-5.0; BLOCK], &[3.0; BLOCK]], 0.1, &mut after, BLOCK);

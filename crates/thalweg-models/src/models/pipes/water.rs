@@ -1,56 +1,58 @@
-//! Water in the pipes: how it speeds up, how much there is to give, where it goes. Kernels over a row's sides or cells.
+//! Kernels over a row's sides or cells for the water in the pipes: acceleration, limits on outflow, and new depths.
 
 use multiversion::multiversion;
 
 use crate::models::pipes::rows::{BLOCK, Block, Bound, block, blocks, upstream, write};
 use thalweg_core::terrain::height::UNITS_F32;
 
-/// Depth in metres under which water lies still.
+/// The depth in metres below which water does not flow.
 pub const THIN: f32 = 1e-6;
 
-/// The most water in metres that a cell takes in from above.
+/// The depth of water in metres up to which rain is added to a cell.
 const MOST: f32 = 30_000.0;
 
-/// Part of what a cell holds that never leaves it in one step: what sums of four may err by.
+/// The share of a cell's water that never leaves it in one step: a margin for the rounding errors of a sum of four
+/// flows.
 const KEPT: f32 = 1.0 / 1_048_576.0;
 
-/// What holds of every pipe in a step.
+/// The values of a time step that are the same for every pipe.
 #[derive(Debug, Clone, Copy)]
 pub struct Law {
     /// dt/dx in s/m.
     pub ratio: f32,
-    /// dt·g over a pipe's length, in 1/s.
+    /// dt·g divided by a pipe's length, in 1/s.
     pub pull: f32,
     /// dt·g·n² in m^(1/3).
     pub drag: f32,
-    /// Depth in metres of a constant pipe, or that beyond which a pipe widens no more.
+    /// The depth in metres of a constant pipe, or the depth beyond which a pipe does not widen further.
     pub depth: f32,
-    /// Whether pipes are as deep whatever the water is.
+    /// True if pipes have a constant depth, whatever the depth of the water.
     pub constant: bool,
 }
 
 impl Law {
-    /// Greatest speed in m/s in a pipe: twice that of the fastest wave.
+    /// Returns the greatest speed in m/s in a pipe: twice that of the fastest wave.
     fn fastest(&self) -> f32 {
         0.7 / self.ratio
     }
 }
 
-/// The cells on either side of each pipe of a row: ground in units and depths in metres, to the west or north (a) and to the east or
-/// south (b).
+/// The cells on either side of each pipe of a row: the ground in height units and the depth in metres, to the west or
+/// north (a) and to the east or south (b).
 #[derive(Clone, Copy)]
 pub struct Sides<'a> {
     pub ground: [&'a [i32]; 2],
     pub water: [&'a [f32]; 2],
 }
 
-/// The power of two at or below a positive number; zero for zero.
+/// Returns the greatest power of two that does not exceed a positive number; zero for zero. It clears the mantissa
+/// bits.
 #[inline(always)]
 fn power(x: f32) -> f32 {
     f32::from_bits(x.to_bits() & 0x7f80_0000)
 }
 
-/// The fall of the water's level from a to b, and the depths of a and of b over the higher ground.
+/// Returns the drop of the water level from a to b, and the depths of a and of b above the higher ground of the two.
 #[inline(always)]
 fn levels(sides: &Sides<'_>, j: usize) -> [Block<f32>; 3] {
     let [za, zb] = blocks(sides.ground, j);
@@ -59,7 +61,8 @@ fn levels(sides: &Sides<'_>, j: usize) -> [Block<f32>; 3] {
     for x in 0..BLOCK {
         let step = za[x].wrapping_sub(zb[x]) as f32 * (1.0 / UNITS_F32);
         let fall = step + (wa[x] - wb[x]);
-        // Levels nearer than two last bits of the depth are one level.
+        // Levels that differ by at most two last bits of the depth count as equal, so that rounding does not start a
+        // flow.
         let alike = power(wa[x].at_least(wb[x])) * (1.0 / 4_194_304.0);
         falls[x] = if fall.abs() > alike { fall } else { 0.0 };
         a[x] = (wa[x] + step.at_most(0.0)).at_least(0.0);
@@ -68,7 +71,8 @@ fn levels(sides: &Sides<'_>, j: usize) -> [Block<f32>; 3] {
     [falls, a, b]
 }
 
-/// x^(−1/3) for x > 0, to 2e-5: a guess from the bits, then Newton's method twice.
+/// Returns x^(−1/3) for x > 0 with a relative error below 2e-5: an estimate that divides the bit pattern, and with it
+/// the exponent, by −3, then two steps of Newton's method.
 #[inline(always)]
 fn inverse_cube_root(x: f32) -> f32 {
     let mut root = f32::from_bits(0x54a2_fa8c_u32.wrapping_sub(x.to_bits() / 3));
@@ -78,7 +82,7 @@ fn inverse_cube_root(x: f32) -> f32 {
     root
 }
 
-/// Adds `rain` (m) to the water; the sum of what was added, in metres.
+/// Adds `rain` (m) to the water. Returns the sum of what was added, in metres.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn wet(water: &mut [f32], rain: &[f32], width: usize) -> f64 {
     let mut added = [0.0f64; BLOCK];
@@ -95,7 +99,7 @@ pub fn wet(water: &mut [f32], rain: &[f32], width: usize) -> f64 {
     added.iter().sum()
 }
 
-/// Flows (m²/s) in a row of pipes from their speeds and the water that is there.
+/// Computes the flows (m²/s) in a row of pipes from their speeds and the current depths.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn flows(sides: &Sides<'_>, speed: &[f32], flow: &mut [f32], width: usize) {
     for j in (0..width).step_by(BLOCK) {
@@ -108,8 +112,10 @@ pub fn flows(sides: &Sides<'_>, speed: &[f32], flow: &mut [f32], width: usize) {
     }
 }
 
-/// What stands round a row of pipes: flows and speeds of the row before, the row itself and the next along the flow; flows and
-/// speeds across at both ends of the cells' common side, each between two pipes; and the speeds of the rows beside it.
+/// The surroundings of a row of pipes, for the advection of momentum. `flow` and `speed` are those of the previous,
+/// the same and the next pipe along the flow direction; `flow_across` and `speed_across` are those of the two
+/// perpendicular pipes at either end of the cells' common side; `beside` are the speeds of the parallel pipes on
+/// either side.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     pub flow: [&'a [f32]; 3],
@@ -119,7 +125,8 @@ pub struct Around<'a> {
     pub beside: [&'a [f32]; 2],
 }
 
-/// New speeds in a row of pipes, and the flows they would give were there water enough; how many speeds were held back.
+/// Computes the new speeds in a row of pipes and the flows that they would give if there were enough water. Returns
+/// the number of speeds that were clamped.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn pull(sides: &Sides<'_>, around: &Around<'_>, law: &Law, [speed, flow]: [&mut [f32]; 2], width: usize) -> u64 {
     match (law.constant, law.drag > 0.0) {
@@ -130,7 +137,8 @@ pub fn pull(sides: &Sides<'_>, around: &Around<'_>, law: &Law, [speed, flow]: [&
     }
 }
 
-/// What flows in between two pipes, and how fast it is: `way` is 1 where flow is inward when positive, −1 where negative.
+/// Returns the inflow between two pipes in m²/s and its momentum flux. `way` is 1 if positive flow is inward, and −1
+/// if negative flow is.
 #[inline(always)]
 fn comes(flows: [&Block<f32>; 2], speed: &Block<f32>, way: f32) -> [Block<f32>; 2] {
     let [mut amount, mut momentum] = [[0.0; BLOCK]; 2];
@@ -141,6 +149,7 @@ fn comes(flows: [&Block<f32>; 2], speed: &Block<f32>, way: f32) -> [Block<f32>; 
     [amount, momentum]
 }
 
+/// Computes new speeds in three parts: advected momentum (not for constant pipes), gravity, and Manning friction.
 #[inline(always)]
 fn pull_as<const CONSTANT: bool, const DRAG: bool>(
     sides: &Sides<'_>,
@@ -156,7 +165,8 @@ fn pull_as<const CONSTANT: bool, const DRAG: bool>(
         let [fall, a, b] = levels(sides, j);
         let mut speed = block(around.speed[1], j);
         if !CONSTANT {
-            // What flows in mixes with what is there, or takes its place: a mean, which nothing can blow up.
+            // The inflow mixes with the water that is there, or replaces it. The result is a weighted mean of speeds
+            // and therefore stable for any inflow.
             let [before, here, after] = blocks(around.flow, j);
             let [[aw, ae], [bw, be]] = [blocks(around.flow_across[0], j), blocks(around.flow_across[1], j)];
             let (earlier, later) = (block(around.speed[0], j), block(around.speed[2], j));
@@ -171,16 +181,20 @@ fn pull_as<const CONSTANT: bool, const DRAG: bool>(
             }
         }
         for x in 0..BLOCK {
+            // Beyond the depth `law.depth` the pipe does not widen, so the pull decreases in proportion.
             let widens = if CONSTANT { 1.0 } else { law.depth / a[x].at_least(b[x]).at_least(law.depth) };
             speed[x] += law.pull * widens * fall[x];
         }
         if DRAG {
             let [[aw, ae], [bw, be]] = [blocks(around.speed_across[0], j), blocks(around.speed_across[1], j)];
             for x in 0..BLOCK {
-                // The size of a speed aslant without a root: true along the axes and the diagonals, 8 % low between.
+                // Magnitude of an oblique velocity without a square root: exact along the axes and the diagonals, up
+                // to 8 % too low in between.
                 let turn = 0.25 * ((aw[x] + ae[x]) + (bw[x] + be[x]));
                 let [p, q] = [speed[x].abs(), turn.abs()];
                 let size = p.at_least(q).at_least((p + q) * std::f32::consts::FRAC_1_SQRT_2);
+                // Implicit friction: the magnitude s after it solves s + k·s² = size, with k = dt·g·n²/h^(4/3), and the
+                // pipe's speed is scaled by s/size.
                 let depth = upstream(speed[x], a[x], b[x]);
                 let root = inverse_cube_root(depth.at_least(THIN));
                 let square = root * root;
@@ -203,8 +217,8 @@ fn pull_as<const CONSTANT: bool, const DRAG: bool>(
     held.iter().map(|n| u64::from(*n)).sum()
 }
 
-/// Part of the wanted flows that each cell can give, from the flows through its west, east, north and south side; how
-/// many cells cannot give all.
+/// Computes the share of the target flows that each cell can supply, from the flows through its west, east, north and
+/// south side. Returns the number of cells that cannot supply all.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn limit(water: &[f32], flows: [&[f32]; 4], law: &Law, part: &mut [f32], width: usize) -> u64 {
     let room = (1.0 - KEPT) / law.ratio;
@@ -225,17 +239,17 @@ pub fn limit(water: &[f32], flows: [&[f32]; 4], law: &Law, part: &mut [f32], wid
     held.iter().map(|n| u64::from(*n)).sum()
 }
 
-/// A row of pipes: speed in m/s, flow in m²/s, and what is moved in this step in metres.
+/// A row of pipes: the speed in m/s, the flow in m²/s, and the depth in metres that is moved in this step.
 pub struct Pipe<'a> {
     pub speed: &'a mut [f32],
     pub flow: &'a mut [f32],
     pub moved: &'a mut [f32],
 }
 
-/// Holds a row's flows to what the cells they leave can give, and says what they move.
+/// Limits a row's flows to what the cells that they leave can supply, and computes the depths that they move.
 ///
-/// What is moved is rounded down to four last bits of the deeper of the two depths, so that what one cell loses the other gets
-/// to the bit (but where a depth passes a power of two).
+/// The moved depth is rounded down to four last bits of the deeper of the two depths, so that exactly what one cell
+/// loses is added to the other (except where a depth crosses a power of two).
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn share(pipe: &mut Pipe<'_>, parts: [&[f32]; 2], water: [&[f32]; 2], law: &Law, width: usize) {
     for j in (0..width).step_by(BLOCK) {
@@ -248,6 +262,8 @@ pub fn share(pipe: &mut Pipe<'_>, parts: [&[f32]; 2], water: [&[f32]; 2], law: &
             speed[x] *= part;
             flow[x] *= part;
             let amount = flow[x].abs() * law.ratio;
+            // Adding and subtracting 6·2^k, for 2^k the power of two of the deeper depth, rounds to four last bits of
+            // that depth.
             let deeper = power(wa[x].at_least(wb[x]));
             let round = (amount + 6.0 * deeper) - 6.0 * deeper;
             let down = if round > amount { round - deeper * (1.0 / 2_097_152.0) } else { round };
@@ -259,10 +275,11 @@ pub fn share(pipe: &mut Pipe<'_>, parts: [&[f32]; 2], water: [&[f32]; 2], law: &
     }
 }
 
-/// Water after the flow, and after evaporation; the sum of what evaporated, in metres.
+/// Computes the depth after the flow (`after`) and after evaporation (`left`). Returns the sum of what evaporated, in
+/// metres.
 ///
-/// `moved` are the amounts through the west, east, north and south side; `stays` the part that does not evaporate, and
-/// `least` the depth below which all does.
+/// `moved` are the depths moved through the west, east, north and south side; `stays` is the share that does not
+/// evaporate, and `least` the depth below which everything evaporates.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn fill(
     water: &[f32],
@@ -289,7 +306,8 @@ pub fn fill(
     gone.iter().sum()
 }
 
-/// Flow (m²/s) of water of depth `h` that falls freely over an edge: at the speed of waves, or as fast as it comes.
+/// Returns the flow (m²/s) of water of depth `h` that falls freely over an edge: at the wave speed √(g·h), or at its
+/// own speed if that is higher.
 pub fn overfall(h: f32, speed: f32) -> f32 {
     h * (9.81 * h).sqrt().at_least(speed)
 }
@@ -331,7 +349,8 @@ mod tests {
 
     #[test]
     fn depth_counts_over_the_higher_ground() {
-        // Ground at 5 m and 3 m; water to 5.5 m on the one side, 4 m on the other: half a metre flows over the sill.
+        // Ground at 5 m and 3 m; water up to 5.5 m on the one side and 4 m on the other: half a metre flows over the
+        // sill.
         let (za, zb) = ([5 * 65_536; BLOCK], [3 * 65_536; BLOCK]);
         let (wa, wb) = ([0.5f32; BLOCK], [1.0f32; BLOCK]);
         let sides = Sides { ground: [&za, &zb], water: [&wa, &wb] };
@@ -340,7 +359,7 @@ mod tests {
         let sides = Sides { ground: [&zb, &za], water: [&wb, &wa] };
         let [fall, a, b] = levels(&sides, 0);
         assert_eq!((fall[0], a[0], b[0]), (-1.5, 0.0, 0.5));
-        // Water below the sill has no depth over it.
+        // Water below the sill has no depth above it.
         let dry = [0.0f32; BLOCK];
         let [_, a, b] = levels(&Sides { ground: [&za, &zb], water: [&dry, &wb] }, 0);
         assert_eq!((a[0], b[0]), (0.0, 0.0));

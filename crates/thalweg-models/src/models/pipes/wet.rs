@@ -1,38 +1,38 @@
-//! Where there is anything to do: dry land is passed over.
+//! Detects the parts of a band that contain any activity, so that dry land can be skipped.
 
 use crate::models::pipes::band::REACH;
 use crate::models::pipes::rows::BLOCK;
 
-/// Which blocks of columns of a band of rows are to be worked on.
+/// Marks the blocks of columns of a band of rows that must be processed.
 pub struct Busy {
     blocks: Vec<bool>,
     cols: usize,
 }
 
 impl Busy {
-    /// None, of so many columns.
+    /// Creates a mask of `cols` columns with no block marked.
     pub fn new(cols: usize) -> Self {
         Self { blocks: vec![false; cols.div_ceil(BLOCK)], cols }
     }
 
-    /// Marks the blocks of a row that hold anything but zeros.
+    /// Marks the blocks of a row that contain any value other than zero.
     pub fn mark(&mut self, row: &[f32]) {
         for (busy, block) in self.blocks.iter_mut().zip(row.chunks(BLOCK)) {
-            // The sign of a zero is no water.
+            // The shift drops the sign bit: a negative zero is no water.
             let any = block.iter().fold(0, |any, x| any | (x.to_bits() << 1));
             *busy |= any != 0;
         }
     }
 
-    /// Marks the blocks of a row where `any` says so.
+    /// Marks the blocks of a row in which `any` returns true for a column.
     pub fn mark_where(&mut self, any: impl Fn(usize) -> bool) {
         for (b, busy) in self.blocks.iter_mut().enumerate() {
             *busy = *busy || (b * BLOCK..((b + 1) * BLOCK).min(self.cols)).any(&any);
         }
     }
 
-    /// Runs of columns [from, to), in whole blocks, that hold all marked blocks and as much dry land round them as a step can
-    /// wet.
+    /// Returns the column ranges [from, to), in whole blocks, that contain all marked blocks and one block on either
+    /// side of them, which is farther than water flows in a step.
     pub fn spans(&self) -> Vec<[usize; 2]> {
         const { assert!(REACH <= BLOCK, "one block of dry land is enough") };
         let wide = |b: usize| {

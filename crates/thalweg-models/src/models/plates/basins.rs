@@ -1,4 +1,4 @@
-//! Basins: by which ways the land inside a continent falls to the mouths of its great rivers.
+//! Drainage basins of a continent: the lengths of flow paths from the interior to the mouths of its great rivers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,50 +7,51 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Field, Grid, Point};
 use thalweg_flow::Neighbourhood;
 
-/// What is known of a cell of the lattice before basins are laid out.
+/// The properties of a lattice cell from which the basins are derived.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Site {
-    /// Over 0 is land.
+    /// The crust of the cell; above 0 it is land.
     pub crust: f32,
-    /// Towards where the continent drifts: 1 on the side that leads, −1 on the one behind.
+    /// The position relative to the continent's drift: 1 on the leading side, −1 on the trailing side.
     pub leading: f32,
-    /// How hard it is for a great river to pass, beside 1 on open plains.
+    /// The cost of a great river's path through the cell, relative to 1 on open plains.
     pub hard: f32,
 }
 
-/// Where the great basins lie.
+/// The great basins of a continent, as fields on a lattice.
 pub struct Basins {
     grid: Grid,
-    /// Way to the sea by a great river's mouth, 1 at the far end of the longest.
+    /// The length (cost) of the flow path to a great river's mouth, scaled to 1 at the far end of the longest path.
     way: Field<f32>,
-    /// Metres to the sea.
+    /// The distance to the sea in metres.
     coast: Field<f32>,
-    /// How near a mouth is: 1 there, 0 from twice a rim's width on.
+    /// The closeness of a mouth: 1 there, 0 from twice a rim's width on.
     open: Field<f32>,
-    /// The same by a line that leaves out bays and headlands.
+    /// The distance in metres to a smoothed coastline, without its bays and headlands.
     broad: Field<f32>,
 }
 
-/// What basins are at a place.
+/// The values of the basin fields at one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Basin {
-    /// Way to the sea by a great river's mouth, 1 at the far end of the longest.
+    /// The length (cost) of the flow path to a great river's mouth, 1 at the far end of the longest path.
     pub way: f32,
-    /// Metres to the sea.
+    /// The distance to the sea in metres.
     pub coast: f32,
-    /// How near a mouth is: 1 there, 0 from twice a rim's width on.
+    /// The closeness of a mouth: 1 there, 0 from twice a rim's width on.
     pub open: f32,
-    /// The same from a line that leaves out bays and headlands.
+    /// The distance in metres to a smoothed coastline, without its bays and headlands.
     pub broad: f32,
 }
 
-/// How many times as dear the way along a coast is as one inland.
+/// The additional cost per metre of a path at the coast, relative to a path inland. It keeps flow paths away from
+/// coasts.
 const SHORE: f32 = 5.0;
 
-/// Further steps, so that ways may run in sixteen directions.
+/// The knight's moves, which extend the eight neighbours so that paths can run in sixteen directions.
 const FURTHER: [(isize, isize); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-/// The cells that lie so from a cell, and how far off they are in cells.
+/// Returns the cells a knight's move away from a cell, and their distance in cells (√5).
 fn reached([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
     let (i, j) = (k / cols, k % cols);
     FURTHER.into_iter().filter_map(move |(down, right)| {
@@ -59,14 +60,16 @@ fn reached([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f
     })
 }
 
-/// The neighbours of a cell, and how far off they are in cells.
+/// Returns the up to eight neighbours of a cell, and their distance in cells.
 fn near([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
     Neighbourhood::new([rows, cols], [k / cols, k % cols])
         .map(move |(direction, Cell { row: i, col: j })| (i * cols + j, direction.distance_f32()))
 }
 
-/// Least sums of `cost` over ways from the starts; a way's last argument is its length in cells. Bits of numbers from 0 on stand in
-/// the order of their values.
+/// Computes the least sum of `cost` over paths from the starts to each cell, by Dijkstra's algorithm. `cost` receives
+/// the two cells of a move and its length in cells, and returns `None` for a move that is not allowed. Cells that no
+/// path reaches get infinity. The queue is ordered by the bits of the sums, since the bits of non-negative
+/// floating-point numbers have the order of their values.
 fn ways(size: [usize; 2], starts: &[(usize, f32)], mut cost: impl FnMut(usize, usize, f32) -> Option<f32>) -> Vec<f32> {
     let mut sums = vec![f32::INFINITY; size[0] * size[1]];
     let mut queue = BinaryHeap::new();
@@ -92,21 +95,22 @@ fn ways(size: [usize; 2], starts: &[(usize, f32)], mut cost: impl FnMut(usize, u
 }
 
 impl Basins {
-    /// Basins over the sites of a lattice: `mouths` of them, the first the greatest; `rim` metres wide are the rims that part them from
-    /// coasts.
+    /// Derives the basins from the sites of a lattice. There are `mouths` of them, the greatest first; `rim` is the
+    /// width in metres of the raised rims that separate basins from coasts.
     pub fn new(grid: Grid, sites: &Field<Site>, mouths: u32, rim: f64, key: Key) -> Self {
         let size = grid.size;
         let count = grid.len();
         let cell = grid.cell as f32;
         let rim = rim as f32;
         let all = sites.as_slice();
-        // The open sea is what its outermost cells are joined to.
+        // The open sea consists of the sea cells that are connected to the outermost cells of the lattice.
         let rows_cols = |k: usize| (k / size[1], k % size[1]);
         let outermost = |k: &usize| {
             let (i, j) = rows_cols(*k);
             i == 0 || j == 0 || i + 1 == size[0] || j + 1 == size[1]
         };
-        // A strait narrower than three cells is none: on finer cells it would be a row of pools.
+        // A strait narrower than three cells does not count as sea, because on finer cells it would be a row of
+        // pools.
         let is_wide = |k: usize| all[k].crust <= 0.0 && near(size, k).all(|(n, _)| all[n].crust <= 0.0);
         let mut is_sea = vec![false; count];
         let mut stack: Vec<usize> = (0..count).filter(outermost).filter(|k| is_wide(*k)).collect();
@@ -117,7 +121,7 @@ impl Basins {
         }
         let seas: Vec<_> = (0..count).filter(|k| is_sea[*k]).map(|k| (k, 0.0)).collect();
         let coast = ways(size, &seas, |_, _, length| Some(length * cell));
-        // The largest land.
+        // Find the largest land by flood fill.
         let mut land = vec![usize::MAX; count];
         let mut sizes = Vec::new();
         for k in 0..count {
@@ -140,7 +144,8 @@ impl Basins {
         let largest = (0..sizes.len()).max_by_key(|number| (sizes[*number], Reverse(*number)));
         let shores: Vec<usize> =
             (0..count).filter(|k| Some(land[*k]) == largest && near(size, *k).any(|(n, _)| is_sea[n])).collect();
-        // How far inland a coast looks: great rivers come out where the land behind is deep, on the side that does not lead.
+        // Score each coastal cell as a mouth: great rivers reach the sea where the coastal cell is easy to pass, on
+        // the trailing side, and away from the mouths that are already placed.
         let mut taken: Vec<(usize, f32)> = Vec::new();
         let side = (sizes.iter().max().copied().unwrap_or(0) as f32).sqrt() * cell;
         for number in 0..mouths {
@@ -160,7 +165,7 @@ impl Basins {
             };
             let best = shores.iter().map(|k| score(*k)).max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let Some((_, k)) = best else { break };
-            // A later mouth is that of a lesser river: as though it lay so much farther off.
+            // A later mouth belongs to a smaller river: its paths start with an additional length.
             let handicap = if number == 0 { 0.0 } else { 0.55 + 0.15 * number as f32 };
             taken.push((k, handicap * side));
         }
@@ -174,7 +179,7 @@ impl Basins {
         let mouth = |k: usize| near(size, k).map(|(n, _)| n).chain([k]).collect::<Vec<_>>();
         let mut way = ways(size, &taken, cost);
         let longest = way.iter().filter(|sum| sum.is_finite()).fold(0.0f32, |a, b| a.max(*b)).max(1.0);
-        // Islands, and the sea: what lies next to them, so that nothing jumps between.
+        // Islands and the sea take the value of the nearest cell of the largest land, so that the field has no jumps.
         let mut last = vec![0usize; count];
         let mut far = vec![f32::INFINITY; count];
         let mut queue: VecDeque<usize> = (0..count).filter(|k| way[*k].is_finite()).collect();
@@ -194,7 +199,7 @@ impl Basins {
                 way[k] = if far[k].is_infinite() { 0.0 } else { way[last[k]] };
             }
         }
-        // Without kinks, which cells of each width would show otherwise.
+        // One pass of blurring removes the kinks, which would be visible on the cells of any width.
         let way = blurred(&way, size, 1);
         let starts: Vec<_> = taken.iter().flat_map(|(k, _)| mouth(*k)).map(|k| (k, 0.0)).collect();
         let open = ways(size, &starts, |_, _, length| Some(length * cell));
@@ -213,12 +218,12 @@ impl Basins {
         }
     }
 
-    /// Width of the lattice's cells in metres.
+    /// Returns the width of the lattice's cells in metres.
     pub fn cell(&self) -> f32 {
         self.grid.cell as f32
     }
 
-    /// At a place: quadratic B-splines of the lattice's values, which have no facets.
+    /// Returns the basin's values at a place, interpolated by quadratic B-splines, which show no facets.
     pub fn at(&self, Point { x, y }: Point) -> Basin {
         let spot = |metres: f64, axis: usize| {
             let last = self.grid.size[axis] - 1;
@@ -244,10 +249,10 @@ impl Basins {
     }
 }
 
-/// Means over `radius` cells to each side along both axes, three times: nearly a bell.
+/// Averages over `radius` cells to each side along both axes, three times, which approximates a Gaussian blur.
 fn blurred(values: &[f32], [rows, cols]: [usize; 2], radius: usize) -> Vec<f32> {
     let along = |values: &[f32], [rows, cols]: [usize; 2]| {
-        // Turned over, so that the second turn is along the other axis.
+        // The output is transposed, so that the second call works along the other axis.
         let mut out = vec![0.0; values.len()];
         for i in 0..rows {
             for j in 0..cols {
@@ -265,7 +270,8 @@ fn blurred(values: &[f32], [rows, cols]: [usize; 2], radius: usize) -> Vec<f32> 
 mod tests {
     use super::*;
 
-    /// 40 × 40 cells of 10 km; a round land of 15 cells with a pond of five and an inlet a cell wide; the east leads.
+    /// Returns 40 × 40 cells of 10 km with a round land of radius 15 cells, a pond of five cells and an inlet one
+    /// cell wide; the east leads.
     fn disc() -> Field<Site> {
         let mut sites = Field::new([40, 40], Site { crust: -1.0, leading: 0.0, hard: 1.0 });
         for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
@@ -303,7 +309,7 @@ mod tests {
         let way = |k: usize| basins.way.as_slice()[k];
         let mouth = *land.iter().min_by(|a, b| way(**a).total_cmp(&way(**b))).unwrap();
         assert!(sites.as_slice()[mouth].leading < 0.0 && basins.open.as_slice()[mouth] > 0.5);
-        // From everywhere inland the way falls until the mouth is near.
+        // From every inland cell the path length decreases until a mouth is near.
         for &start in &land {
             let mut k = start;
             while let Some((n, _)) =

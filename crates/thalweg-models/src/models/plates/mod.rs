@@ -1,4 +1,4 @@
-//! A continent of plates: see [`Plates`].
+//! A continent made of tectonic plates: see [`Plates`].
 
 mod basins;
 mod motion;
@@ -17,96 +17,108 @@ use thalweg_core::{Error, Extent, Field, Grid, Point, Result, Terrain, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 params! {
-    /// Lays a continent of plates on the map: lowlands, shelf, slope and deep sea, falling towards the mouths of a few great rivers; and
-    /// says where the land rises and how hard it is, for rivers to cut.
+    /// Builds a continent of plates: lowlands, shelf, slope and deep sea, falling towards the mouths of a few great
+    /// rivers; and determines where the land rises and how hard it is, for rivers to cut.
     ///
-    /// Plates are the cells of points scattered one to a square of `spacing`, read at places carried aside by noise (`warp`). Each
-    /// has a crust, of land or of sea, a drift and a rock. Of each plate the weight is e^(−d²/(`belt`·`spacing`²)), d the distance to
-    /// its point; crust c, drift v and rock are weighted means, so that −∇·v is how fast plates close up. Land is where
-    /// C = 0.3 + c + `rough`·n + 0.12·(−∇·v, 0 to 3) − r is over 0: n is noise, r grows from the middle of the map to its rim by the distance in an oval that is drawn for
-    /// each map, and holds the rim under the sea. What lies 1.5 to 4 cells of the lattice inland is held over it.
+    /// Plates are the cells of points scattered one to each square of side `spacing`, with domain warp by noise
+    /// (`warp`). Each plate has a crust, continental or oceanic, a drift and a rock. At a place each plate has the
+    /// weight e^(−d²/(`belt`·`spacing`²)), with d the distance to its point. Crust c, drift v and rock are weighted
+    /// means, so −∇·v is the rate at which plates converge. Land is where C = 0.3 + c + `rough`·n + 0.12·(−∇·v, 0 to 3)
+    /// − r is above 0. Here n is noise, and r grows from the middle of the map to its rim with the distance in an oval
+    /// that is drawn for each map, and keeps the rim below the sea. Places at least 1.5 to 4 lattice cells inland are
+    /// kept above it.
     ///
-    /// The continent drifts one way. On the lattice, 128 cells along the map's longer side, `mouths` cells of its coast are drawn, apart from one another and
-    /// rather on the side that it leaves behind. A cell's way w is the least cost of a path to one of them, over the greatest: a path is
-    /// dearer in belts, on the side that leads, up to six times so beside a coast (within `rim`), and by noise; each mouth after the first counts as farther off. So a few basins
-    /// drain the land inside, the first most. Elevation: 45 m a little inland, and height·w·(1 + w)/2, from the coast on over 0.9 rims, with `hills`;
-    /// 0 to −shelf from C = 0 to −0.22, then down to −depth. Where plates part faster than 1.2 a rift sinks.
+    /// The continent drifts in one direction. On the lattice, which has 128 cells along the map's longer side, `mouths`
+    /// cells of the coast are chosen, apart from one another and preferably on the trailing side. The path length w of
+    /// a cell is the least cost of a path to one of them, divided by the greatest. A path costs more in belts, on the
+    /// leading side, near a coast (within `rim`, up to six times as much), and where noise makes it so; each mouth
+    /// after the first counts as farther away. A few basins therefore drain the interior, the first one most of it.
+    /// Elevation: 45 m a little inland, plus height·w·(1 + w)/2, which is phased in over 0.9 rims from the coast, plus
+    /// `hills`; below the sea, 0 to −shelf from C = 0 to −0.22, then down to −depth. Where plates diverge faster than
+    /// 1.2, a rift sinks.
     ///
-    /// The factors of the uplift: 0.05 to 0.13 on plains and shields, about 1 in the range along the coast that leads and in belts where plates close up inland,
-    /// both in folds along them, up to 0.3 on rims a little inland of the other coasts, least where a great river goes out. Those of the erodibility: 2^(0.4·rock),
-    /// half on rims, more in young ranges, and in folds of hard and soft rock.
+    /// The uplift factors: 0.05 to 0.13 on plains and shields; about 1 in the range along the leading coast and in
+    /// belts where plates converge inland, with folds along both; up to 0.3 on rims a little inland of the other
+    /// coasts, least where a great river leaves. The erodibility factors: 2^(0.4·rock), half of that on rims, more in
+    /// young ranges, and varying in folds of hard and soft rock.
     ///
-    /// Source: ours; points and cells after Worley (1996, doi:10.1145/237170.237267); that relief follows from the convergence of plates, Dewey & Bird
-    /// (1970, *Mountain belts and the new global tectonics*, doi:10.1029/JB075i014p02625); plates moved to make worlds: Cortial et al. (2019, *Procedural tectonic
-    /// planets*, doi:10.1111/cgf.13614); that great rivers fall from the active side of a continent to the passive one, by few mouths: Potter (1978, *Significance and origin of
-    /// big rivers*, Journal of Geology 86); rims of passive margins: Summerfield (1991, *Global geomorphology*). We differ: nothing moves; what is laid is where uplift is, at one time.
+    /// Source: ours; points and cells after Worley (1996, doi:10.1145/237170.237267); relief that follows from the
+    /// convergence of plates, Dewey & Bird (1970, *Mountain belts and the new global tectonics*,
+    /// doi:10.1029/JB075i014p02625); plates moved to make worlds: Cortial et al. (2019, *Procedural tectonic planets*,
+    /// doi:10.1111/cgf.13614); great rivers that flow from the active side of a continent to the passive one, through
+    /// few mouths: Potter (1978, *Significance and origin of big rivers*, Journal of Geology 86); rims of passive
+    /// margins: Summerfield (1991, *Global geomorphology*). Deviation: nothing moves; the model gives the uplift at one
+    /// time.
     ///
-    /// It needs nothing, heeds `amount`, and leaves the ground, `uplift` and `erodibility`, which `stream_power` takes. A function of world metres for one
-    /// extent. It breaks on maps narrower than two plates, which have one coast or none; alone it has neither mountains nor rivers. Where rivers cut for tens of
-    /// millions of years, divides move and basins with them.
+    /// It needs no layers, uses `amount`, and writes the ground, `uplift` and `erodibility`, which `stream_power` uses.
+    /// It is a function of world metres for one extent. Limits: maps narrower than two plates have one coast or none;
+    /// without further stages there are neither mountains nor rivers. Where rivers cut for tens of millions of years,
+    /// drainage divides migrate, and basins with them.
     pub struct Plates {
-        /// Mean distance between the middles of plates.
+        /// Mean distance between the centres of plates.
         spacing: f64 = 470_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// Square of the distance over which plates blend where they meet, over the spacing's square: more is broader belts.
+        /// Square of the distance over which plates blend at their boundaries, divided by the square of the spacing:
+        /// more makes broader belts.
         belt: f64 = 0.15, within 0.02..=1.0, unit "1", source "ours";
-        /// How far boundaries are carried aside (three standard deviations).
+        /// How far plate boundaries are displaced by domain warp (three standard deviations).
         warp: f64 = 330_000.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
-        /// Distance over which the warp turns most.
+        /// Distance over which the warp varies most.
         warp_wavelength: f64 = 420_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// How ragged coasts are: standard deviation of the noise in C.
+        /// How ragged coasts are: the standard deviation of the noise in C.
         rough: f64 = 0.27, within 0.0..=2.0, unit "1", source "ours";
         /// Distance over which coasts vary most.
         rough_wavelength: f64 = 520_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// Radius of the land, as a share of half the map's shorter side: more is more land.
+        /// Radius of the land, as a share of half the map's shorter side: more gives more land.
         radius: f64 = 1.0, within 0.05..=2.0, unit "1", source "ours";
-        /// Elevation of the lowlands far from the coast, before anything rises.
+        /// Elevation of the lowlands far from the coast, before any uplift.
         height: f64 = 700.0, within 0.0..=8000.0, unit "m", scales Relief, source "ours";
         /// Depth of the shelf's edge.
         shelf: f64 = 170.0, within 0.0..=8000.0, unit "m", scales Relief, source "ours; on Earth about 130 m";
         /// Depth of the open sea.
         depth: f64 = 3800.0, within 0.0..=12_000.0, unit "m", scales Relief, source "Earth's mean: 3 700 m";
-        /// Standard deviation of hills and swells on the lowlands, from which the first rivers take their turns.
+        /// Standard deviation of hills and swells on the lowlands, which give the first rivers their bends.
         hills: f64 = 12.0, within 0.0..=8000.0, unit "m", scales Relief, source "ours";
-        /// Width of the rims along coasts that part the land inside from the sea.
+        /// Width of the rims along coasts that separate the interior from the sea.
         rim: f64 = 110_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// Mouths of great rivers.
+        /// Number of mouths of great rivers.
         mouths: u32 = 3, within 1..=64, unit "1", source "ours";
         /// Factor on all values of the layer `uplift`.
         uplift: f64 = 1.0, within 0.0..=100.0, unit "1", source "ours";
-        /// How the values meet the ground.
+        /// How the continent's elevations are combined with the existing ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
 }
 
-/// Octaves of warp and coast, as far as the grid carries them.
+/// The octaves of the warp and coast noise, as far as the grid resolves them.
 const OCTAVES: u32 = 14;
 
-/// Octaves of hills. Finer ones would come to ground that rivers have cut down nearly to the sea's level already, and open it to the sea
-/// far inland.
+/// The octaves of hills. Finer ones would affect land that rivers have already cut down almost to sea level, and
+/// flood it far inland.
 const HILLS: u32 = 3;
 
-/// Width of the cells on which the layers are worked out, in rims.
+/// The width of the cells on which the layers are computed, in widths of the rim.
 const STRIDE: f64 = 1.0 / 20.0;
 
-/// How high the land stands a little inland, in metres: else swells would open it to the sea far from the coast.
+/// The height in metres that the land reaches a little inland. Without it, swells would flood land far from the
+/// coast.
 const SHORE: f32 = 45.0;
 
-/// Most squares of plates along a side of the map.
+/// The greatest number of lattice squares of plates along a side of the map.
 const MOST_SQUARES: usize = 512;
 
-/// Least crust inside the land.
+/// The least crust inside the land.
 const FLOOR: f32 = 0.12;
 
-/// Cells along the map's longer side of the lattice on which basins are laid out.
+/// The number of lattice cells along the map's longer side on which the basins are derived.
 const LATTICE: usize = 128;
 
-/// A step from 0 to 1, smooth at both ends.
+/// Returns the smoothstep from 0 at `from` to 1 at `to`.
 fn step(from: f32, to: f32, x: f32) -> f32 {
     let t = ((x - from) / (to - from)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Plates and coasts on cells of one width.
+/// The plates and coasts, sampled on cells of one width.
 struct Shape<'a> {
     model: &'a Plates,
     motion: Motion,
@@ -115,23 +127,23 @@ struct Shape<'a> {
     coast: Fractal,
     swells: Fractal,
     hills: Fractal,
-    /// The middle of the map, and half its extent.
+    /// The centre of the map, and half its extent.
     middle: Point,
     half: Extent,
     oval: Oval,
-    /// Where the continent drifts to, and half the oval's width.
+    /// The direction of the continent's drift, and half the oval's width in metres.
     heading: [f64; 2],
     reach: f64,
     spacing: f64,
 }
 
-/// A continent on cells of one width.
+/// The whole continent, sampled on cells of one width.
 struct Continent<'a> {
     shape: Shape<'a>,
     basins: &'a Basins,
 }
 
-/// The oval in which a continent lies.
+/// The oval that the continent fills.
 #[derive(Debug, Clone, Copy)]
 struct Oval {
     middle: Point,
@@ -140,33 +152,34 @@ struct Oval {
 }
 
 impl Oval {
-    /// Distance from the middle, 1 on the rim: |a|^2.6 + |b|^2.6.
+    /// Returns the distance from the centre, scaled to 1 on the rim. Its contours approximate |a|^2.6 + |b|^2.6 = 1.
     fn distance(&self, point: Point) -> f32 {
         let [x, y] = [point.x - self.middle.x, point.y - self.middle.y];
         let along = (x * self.axis[0] + y * self.axis[1]) / self.radii[0];
         let across = (y * self.axis[0] - x * self.axis[1]) / self.radii[1];
-        // Between the circle of exponent 2 and the rounded square of 4: the mean of their distances.
+        // A blend of the circle (exponent 2) and the rounded square (exponent 4): a weighted mean of their distances.
         let (a, b) = (along * along, across * across);
         (0.6 * (a + b).sqrt() + 0.4 * (a * a + b * b).sqrt().sqrt()) as f32
     }
 }
 
-/// What is known of a place.
+/// The properties of a place, without the basins.
 struct Place {
     here: Here,
-    /// Over 0 is land.
+    /// The crust; above 0 it is land.
     crust: f32,
-    /// Broad noise of deviation 1, and hills of deviation 1.
+    /// Broad noise with standard deviation 1, and hills with standard deviation 1.
     swell: f32,
     hills: f32,
-    /// Towards where the continent drifts: 1 on the side that leads, −1 on the one behind.
+    /// The position relative to the continent's drift: 1 on the leading side, −1 on the trailing side.
     leading: f32,
 }
 
 impl<'a> Shape<'a> {
     fn new(model: &'a Plates, grid: &Grid, key: Key) -> Self {
         let Extent { width, height } = grid.extent();
-        // A map that is much wider than a plate has as many plates as can be held.
+        // On a map that is much wider than a plate, the spacing grows, so that there are at most `MOST_SQUARES`
+        // plates along a side.
         let spacing = model.spacing.max(width.max(height) / MOST_SQUARES as f64);
         let half = Extent { width: 0.5 * width, height: 0.5 * height };
         let reach = model.radius * half.shorter();
@@ -204,7 +217,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Calls `each` with column and place for all of a row.
+    /// Calls `each` with the column, the point and the place of every cell of a row.
     fn row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, Point, Place)) {
         let cols = grid.cols();
         let line = |noise: &Fractal| {
@@ -221,13 +234,13 @@ impl<'a> Shape<'a> {
             let carried =
                 Point { x: x + self.model.warp * f64::from(east[j]), y: y + self.model.warp * f64::from(south[j]) };
             let here = self.motion.at((carried.x / self.spacing) as f32, (carried.y / self.spacing) as f32);
-            // Noise of deviation 1/3.
+            // The fractal has a standard deviation of 1/3, `noise` one of 1.
             let noise = 3.0 * coast[j];
             let far = step(0.35, 1.1, self.oval.distance(carried));
             let rough = self.model.rough as f32 * noise;
             let arcs = 0.12 * here.closing.clamp(0.0, 3.0);
             let inland = here.crust + rough + 0.3 - 0.9 * far + arcs;
-            // The rim is held under the sea, along a line that noise bends.
+            // The map's rim is kept below the sea, along a line that noise displaces.
             let rim = self.rim_distance(carried).min(self.rim_distance(point)) + 0.02 * noise;
             let rim = step(0.01, 0.12, rim.min(2.0 * self.rim_distance(point)));
             let crust = inland - 3.0 * (1.0 - rim);
@@ -239,7 +252,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Distance from the map's rim in widths of it.
+    /// Returns the distance from the map's rim as a share of the map's width.
     fn rim_distance(&self, point: Point) -> f32 {
         let along = |at: f64, middle: f64, half: f64| 0.5 - 0.5 * (at - middle).abs() / half;
         let east = along(point.x, self.middle.x, self.half.width);
@@ -247,19 +260,20 @@ impl<'a> Shape<'a> {
         east.min(south) as f32
     }
 
-    /// How fast plates close up, from 0 to about 2.
+    /// Returns the intensity of convergence between plates, from 0 to about 2.
     fn belt(&self, here: &Here) -> f32 {
         let closing = (here.closing - 1.2).max(0.0) / 2.2;
         1.1 * closing / (1.0 + 0.45 * closing)
     }
 
-    /// How much a place is on the side that closes up with the sea's plate, 0 to 1.
+    /// Returns how far a place belongs to the active margin, where the continent converges with the sea's plate, from
+    /// 0 to 1.
     fn active(&self, place: &Place) -> f32 {
         step(0.1, 0.7, place.leading + 0.2 * place.swell)
     }
 }
 
-/// Where the basins of a continent lie.
+/// Derives the basins of a continent on a coarse lattice.
 fn basins(model: &Plates, grid: &Grid, key: Key) -> Result<Basins> {
     let Extent { width, height } = grid.extent();
     let cell = height.max(width) / LATTICE as f64;
@@ -282,18 +296,18 @@ fn basins(model: &Plates, grid: &Grid, key: Key) -> Result<Basins> {
 }
 
 impl Continent<'_> {
-    /// Calls `each` with column, place and basin for all of a row.
+    /// Calls `each` with the column, the place and the basin of every cell of a row.
     fn row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, Place, Basin)) {
         self.shape.row(grid, i, |j, at, mut place| {
             let basin = self.basins.at(at);
-            // No sea lies inside the land.
+            // The interior stays land: there is no sea far from the coast.
             let inside = step(1.5, 4.0, basin.coast / self.basins.cell());
             place.crust = place.crust.max(FLOOR - 4.0 * (1.0 - inside));
             each(j, place, basin);
         });
     }
 
-    /// Elevation in metres.
+    /// Returns the elevation in metres.
     fn elevation(&self, place: &Place, basin: &Basin) -> f32 {
         let Place { here, crust, .. } = place;
         let model = self.shape.model;
@@ -311,7 +325,8 @@ impl Continent<'_> {
         -shelf * (down / 0.22).min(1.0) - (depth - shelf).max(0.0) * deep
     }
 
-    /// Shares of the range along the coast that leads, of the rim of the others, and of belts inland; and folds in them, −1 to 1.
+    /// Returns the intensity of the range along the leading coast, of the rim along the other coasts, and of mountain
+    /// belts inland, followed by that of the folds in them (−1 to 1).
     fn ranges(&self, place: &Place, basin: &Basin) -> [f32; 4] {
         let (shape, wide) = (&self.shape, self.shape.model.rim as f32);
         let [inland, broad] = [basin.coast, basin.broad].map(|metres| metres / wide);
@@ -326,7 +341,7 @@ impl Continent<'_> {
         [range, rim, shape.belt(&place.here), fold]
     }
 
-    /// Factor of the uplift.
+    /// Returns the factor of the uplift.
     fn uplift(&self, place: &Place, basin: &Basin) -> f32 {
         let [range, rim, belt, fold] = self.ranges(place, basin);
         let sinking = step(0.6, 2.0, -place.here.closing);
@@ -337,7 +352,7 @@ impl Continent<'_> {
         self.shape.model.uplift as f32 * (plain * (1.0 - 0.6 * sinking) + high * rough)
     }
 
-    /// Factor of the erodibility.
+    /// Returns the factor of the erodibility.
     fn erodibility(&self, place: &Place, basin: &Basin) -> f32 {
         let [range, rim, belt, fold] = self.ranges(place, basin);
         let young = (range + belt).min(1.0);
@@ -350,7 +365,7 @@ impl Model for Plates {
     fn about(&self) -> About {
         About {
             name: "plates",
-            summary: "A continent of plates: lowlands, shelf and deep sea, and where the land rises.",
+            summary: "A continent of plates: lowlands, shelf, deep sea, and the uplift of the land.",
             source: "ours; Dewey & Bird (1970), Mountain belts and the new global tectonics",
             family: Family::Base,
             needs: &[],
@@ -375,7 +390,7 @@ impl Model for Plates {
         if cells == 0 {
             return Ok(());
         }
-        // A recipe says it as a share of the map's shorter side.
+        // The recipe specifies the margin as a share of the map's shorter side.
         let shorter = grid.map_extent().shorter();
         let share = (1e4 * cells as f64 * grid.cell / shorter).round() / 1e4;
         let value = format!("{share} ({cells} cells to each side)");
@@ -395,12 +410,12 @@ impl Model for Plates {
     }
 }
 
-/// Cells of a step.
+/// The number of cells that one step computes.
 const BAND: u64 = STEP_CELLS / 8;
 
 struct Laying {
     model: Plates,
-    /// The basins for a key and the extent of a grid.
+    /// The basins, and the key and extent of the grid that they were derived for.
     basins: Option<(Key, Extent, Basins)>,
 }
 
@@ -428,6 +443,7 @@ impl Stepper for Laying {
                 continent.row(&grid, i, |j, place, basin| row[j] = continent.elevation(&place, &basin));
             }));
         }
+        // The last step computes the layers `uplift` and `erodibility` on coarse cells and interpolates them.
         let longest = grid.rows().max(grid.cols());
         let factor = (model.rim * STRIDE / grid.cell).round().clamp(1.0, longest as f64) as usize;
         let small = coarse::grid(&grid, factor);

@@ -1,52 +1,54 @@
-//! Plates: their crust, and what they do to one another where they meet.
+//! The plates: their crust, and their relative motion at the boundaries.
 
 use thalweg_core::base::power::exp2;
 use thalweg_core::base::rng::Key;
 
-/// A plate.
+/// A tectonic plate.
 #[derive(Debug, Clone, Copy)]
 struct Plate {
-    /// Its middle, in spacings.
+    /// The centre of the plate, in spacings.
     middle: [f32; 2],
-    /// Where it drifts to.
+    /// The drift velocity.
     drift: [f32; 2],
-    /// Over 0 it is land.
+    /// The crust; above 0 the plate is land.
     crust: f32,
-    /// Logarithm of how readily its rock erodes, to the base 2.
+    /// The binary logarithm of the erodibility of the plate's rock.
     weakness: f32,
 }
 
-/// The plates of a square of a lattice.
+/// The plates of a square lattice.
 pub struct Motion {
     plates: Vec<Plate>,
-    /// Lattice squares along a side.
+    /// The number of lattice squares along a side.
     side: usize,
-    /// One over how sharply plates are told apart, times log₂ e.
+    /// The sharpness of the boundaries: log₂ e divided by `belt`, so that a plate's weight is 2^(−sharp·d²).
     sharp: f32,
 }
 
-/// What plates are and do at a place.
+/// The blended properties of the plates at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Here {
-    /// Crust between the plates around.
+    /// The crust, blended between the surrounding plates.
     pub crust: f32,
-    /// How fast they close up (over 0) or part, in drifts a spacing.
+    /// The rate at which the plates converge (above 0) or diverge, in drifts per spacing.
     pub closing: f32,
-    /// How far off the boundary between the two nearest lies, in spacings.
+    /// The distance to the boundary between the two nearest plates, in spacings (exact if their centres are one
+    /// spacing apart).
     pub across: f32,
-    /// Logarithm of how readily rock erodes, to the base 2.
+    /// The binary logarithm of the erodibility of the rock.
     pub weakness: f32,
 }
 
-/// Lattice squares beyond the map on each side: plates that reach into it.
+/// The lattice squares beyond the map on each side, whose plates reach into the map.
 const MARGIN: i64 = 4;
 
-/// Weights under 2⁻²⁰ of the greatest count for nothing.
+/// The binary logarithm of the least relative weight: plates with less than 2⁻²⁰ of the greatest weight are skipped.
 const LEAST: f32 = -20.0;
 
 impl Motion {
-    /// Plates over `squares` × `squares` squares from the origin. `belt` is the square of the distance, in spacings, over which
-    /// plates blend; `is_far` says from 0 to 1 how far off the continent a middle is, by spacings east and south.
+    /// Creates the plates of `squares` × `squares` squares from the origin on. `belt` is the square of the distance,
+    /// in spacings, over which plates blend. `is_far` returns, from 0 to 1, how far a plate's centre lies outside the
+    /// continent; its arguments are in spacings eastward and southward.
     pub fn new(squares: usize, belt: f64, key: Key, is_far: impl Fn(f64, f64) -> f64) -> Self {
         let side = squares + 2 * MARGIN as usize;
         let plate = |k: usize| {
@@ -55,7 +57,7 @@ impl Motion {
             let [x, y] = [1, 0].map(|axis| at[axis] as f64 + 0.5 + 0.42 * key.and(axis as u64).signed());
             let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.and(2).unit());
             let is_land = key.and(4).unit() > 0.04 + 0.9 * is_far(x, y);
-            // Plates of one land have drifted together.
+            // The plates of one land have drifted together, so their speeds are lower.
             let speed = (0.3 + 0.7 * key.and(3).unit()) * if is_land { 0.55 } else { 1.0 };
             let crust = key.and(5).unit();
             let crust = if is_land { 0.35 + 0.45 * crust } else { -0.3 - 0.6 * crust };
@@ -70,10 +72,11 @@ impl Motion {
         Self { plates, side, sharp: (std::f64::consts::LOG2_E / belt) as f32 }
     }
 
-    /// At a place, in spacings east and south.
+    /// Returns the blended plates at a place, in spacings eastward and southward.
     ///
-    /// Each plate weighs e^(−d²/belt), d the distance to its middle; drift, crust and rock are weighted means. The drift's divergence is then
-    /// that of a smooth field: belts follow the boundaries, and no place has an edge.
+    /// Each plate has the weight e^(−d²/belt), where d is the distance to its centre; drift, crust and rock are
+    /// weighted means. The drift is therefore a smooth field, and its divergence gives mountain belts that follow the
+    /// boundaries without sharp edges.
     pub fn at(&self, x: f32, y: f32) -> Here {
         let square = |x: f32| (x.floor() as i64 + MARGIN).clamp(2, self.side as i64 - 3) as usize;
         let (row, col) = (square(y), square(x));
@@ -87,7 +90,7 @@ impl Motion {
         }
         let mut total = 0.0f32;
         let (mut crust, mut weakness, mut drift) = (0.0, 0.0, [0.0f32; 2]);
-        // Sums of weights times their own gradients, over sharp·2, which is the same for all.
+        // The sums of the weights' gradients, without the common factor 2·sharp·ln 2.
         let mut pull = [0.0f32; 2];
         let mut change = [[0.0f32; 2]; 2];
         for (plate, away) in near().zip(away) {
@@ -109,7 +112,7 @@ impl Motion {
             }
         }
         let rate = 2.0 * self.sharp * std::f32::consts::LN_2;
-        // d(drift b)/d(axis a).
+        // The derivative of the drift's component b along axis a.
         let slope = |a: usize, b: usize| rate * (change[a][b] - pull[a] * drift[b] / total) / total;
         Here {
             crust: crust / total,
@@ -146,7 +149,7 @@ mod tests {
                 / (2.0 * step);
             let got = f64::from(motion.at(x as f32, y as f32).closing);
             most = most.max(expected.abs());
-            // Weights under 2⁻²⁰ are left out.
+            // Plates with weights under 2⁻²⁰ are skipped.
             assert!((got - expected).abs() < 2e-3 * expected.abs().max(1.0), "{x}, {y}: {got}, {expected}");
         }
         assert!(most > 1.0, "plates meet");

@@ -1,15 +1,15 @@
-//! Means of heights over squares, exact and of the same cost whatever their size.
+//! Means of heights over squares of cells: exact, and at a cost that does not depend on the squares' size.
 
 use rayon::prelude::*;
 
 use thalweg_core::{Field, Height, Size};
 
-/// Sums over rectangles of cells, from sums over all that lies north-west (Crow 1984, doi:10.1145/800031.808600).
+/// Sums over rectangles of cells from a summed-area table (Crow 1984, doi:10.1145/800031.808600).
 struct Sums(Field<i64>);
 
 impl Sums {
     fn new([rows, cols]: Size, value: impl Fn(usize, usize) -> i64 + Sync) -> Self {
-        // Row and column 0 are zero. 2³² cells of 2³⁰ units fit.
+        // Row and column 0 are zero. Sums of 2³² cells of 2³⁰ units fit into an `i64`.
         let mut sums = Field::new([rows + 1, cols + 1], 0);
         sums.as_mut_slice().par_chunks_mut(cols + 1).enumerate().skip(1).for_each(|(i, row)| {
             let mut sum = 0;
@@ -34,8 +34,8 @@ impl Sums {
     }
 }
 
-/// The mean ground over the square of 2·`radius` + 1 cells round each cell, as far as there is data, rounded to the unit; a
-/// cell without data keeps its height.
+/// Returns the mean elevation over the square of 2·`radius` + 1 cells around each cell, rounded to the height unit.
+/// Only cells with data count; a cell without data keeps its height.
 pub fn means(ground: &Field<Height>, nodata: Option<&Field<bool>>, radius: usize) -> Field<Height> {
     if radius == 0 {
         return ground.clone();

@@ -1,4 +1,4 @@
-//! What the upper ground is: see [`Soils`].
+//! Classification of the soil at the surface: see [`Soils`].
 
 mod means;
 
@@ -16,7 +16,7 @@ use thalweg_noise::given::soils::strata::{self, LIE, Lie};
 use thalweg_noise::given::soils::{SOIL_KINDS, SOILS, STRATA, kinds, soil};
 
 choice! {
-    /// The kind that lies where nothing else is said.
+    /// The soil of cells to which no other rule applies.
     pub enum Dominant {
         /// Bare rock.
         Rock = "rock",
@@ -30,105 +30,114 @@ choice! {
         Clay = "clay",
         /// Peat.
         Peat = "peat",
-        /// The first of the recipe's own kinds; loam if it has none.
+        /// The first of the recipe's own kinds, or loam if it has none.
         Own = "own",
     }
 }
 
 params! {
-    /// Says of each cell what the upper ground is: rock where it is steep, gravel under that and in quick rivers, sand on shores
-    /// and in patches on level land, clay and peat in hollows, loam elsewhere. The ground's height stays as it is.
+    /// Classifies the soil of each cell: rock where it is steep, gravel below that and in fast rivers, sand on shores
+    /// and in patches on level land, clay and peat in depressions, loam elsewhere. The elevation does not change.
     ///
-    /// The first of these that holds, z̄ being the mean ground over `scale`, s its slope, z̿ the mean ground over `basin`, n₁ and
-    /// n₂ two fields of noise (standard deviation 1/3, `wavelength`), and e = 1 + 3·`amplitude`·n₁:
+    /// The first of the following rules that applies decides. In them z̄ is the mean elevation over `scale`, s its
+    /// slope, z̿ the mean elevation over `basin`, n₁ and n₂ are two fields of noise (standard deviation 1/3,
+    /// `wavelength`), and e = 1 + 3·`amplitude`·n₁:
     ///
-    /// - under standing water (sea, layer `pool`): sand to a depth of `shore`, clay below; peat in level pools under 1 m;
+    /// - under standing water (sea, layer `pool`): sand to a depth of `shore`, clay below; peat in level pools
+    ///   shallower than 1 m;
     /// - s ≥ tan(`rock_slope`)·e: rock; s ≥ tan(`gravel_slope`)·e: gravel;
     /// - z̄ ≥ `soil_line` + 3·`amplitude`·n₁·200 m: gravel;
     /// - a river, `discharge` ≥ `river`: gravel where it falls more than 1 in 50, else sand;
-    /// - on level land, s < tan(`flat_slope`)·e: sand within `shore`·e over the sea; in hollows, z̿ − z̄ ≥ `hollow`·e, peat over
-    ///   the part `peat` (by n₂) and clay over the rest; sand over the part `sand` (by n₂);
-    /// - all else: the `dominant` kind.
+    /// - on level land, s < tan(`flat_slope`)·e: sand within `shore`·e above the sea; in hollows, z̿ − z̄ ≥ `hollow`·e,
+    ///   peat over the part `peat` (by n₂) and clay over the rest; sand over the part `sand` (by n₂);
+    /// - all other cells: the `dominant` kind.
     ///
-    /// A map that is there already, given as layer `soil` or left by an earlier stage, is checked and kept instead (see
-    /// `anew`). Numbers: rock 0, gravel 1, sand 2, loam 3, clay 4, peat 5, then the recipe's own kinds in the order of its
-    /// table `soils`, with as many keys as kinds have properties:
+    /// If a map of soils already exists, given as the layer `soil` or written by an earlier stage, it is checked and
+    /// kept instead (see `anew`). The numbers are rock 0, gravel 1, sand 2, loam 3, clay 4, peat 5, then the recipe's
+    /// own kinds in the order of its table `soils`, whose keys are the properties of a kind:
     /// `tables = { soils = [{ name = "chalk", erodibility = 0.4, cohesion = 0.6, talus = 55.0, permeability = 1e-5 }] }`.
     ///
-    /// The table `strata` lays beds of rock, the lowest first, which repeat upwards from `strata_base`, lean and are warped:
+    /// The table `strata` defines beds of rock, the lowest first, which repeat upwards from `strata_base`, dip and are
+    /// warped:
     /// `tables = { strata = [{ thickness = 40.0, hardness = 0.9, talus = 70.0 }, { thickness = 60.0, hardness = 0.3, talus = 35.0 }] }`.
-    /// Both tables stay with the terrain, for later stages to read.
+    /// Both tables are kept with the terrain, for later stages to read.
     ///
     /// Source: ours, after what soil surveys find along a slope (Milne 1935, the catena; Conacher & Dalrymple 1977,
-    /// doi:10.1016/0016-7061(77)90030-3, its nine units from crest to river); values of the kinds are in the book, *Soils*.
+    /// doi:10.1016/0016-7061(77)90030-3, its nine units from crest to river); the properties of the kinds are in the
+    /// book, *Soils*.
     ///
-    /// It needs nothing, heeds `soil`, `pool`, `discharge` and the sea, and leaves `soil` and, with a `depth`, `loose`: the upper
-    /// part of the ground then counts as loose, but for rock, thinning out towards `rock_slope`. Lengths are metres and noise
-    /// is of the world's metres, so a finer grid has the same pattern. It breaks where soils have a history: no wind lays sand,
-    /// no ice lays till, no parent rock shows through; square means leave hollows' outlines a little square.
+    /// It needs no layers, uses `soil`, `pool`, `discharge` and the sea level, and writes `soil` and, with a `depth`,
+    /// `loose`: the upper part of the ground, except for rock, then counts as sediment, whose thickness decreases
+    /// towards `rock_slope`. Lengths are in metres and noise is a function of world metres, so a finer grid has the
+    /// same pattern. Limits: it fails where soils have a history: no wind deposits sand, no ice deposits till, and no
+    /// parent rock influences the soil. Because means are over squares, the outlines of hollows are slightly square.
     pub struct Soils {
-        /// The kind that lies where nothing else is said.
+        /// The soil of cells to which no other rule applies.
         dominant: Dominant = Dominant::Loam, within .., unit "1", source "ours";
-        /// Width over which the ground is smoothed before its slope is taken: narrower gullies and steps do not count.
+        /// Width over which the ground is averaged before its slope is computed: narrower gullies and steps do not
+        /// count.
         scale: f64 = 60.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// Slope from which on rock is bare; not under `gravel_slope`.
+        /// Slope from which on rock is bare; at least `gravel_slope`.
         rock_slope: f64 = 38.0, within 0.0..=89.0, unit "°", scales Slope, source "ours; soils end at 35 to 45";
-        /// Slope from which on gravel and scree lie.
+        /// Slope from which on the ground is gravel and scree.
         gravel_slope: f64 = 30.0, within 0.0..=89.0, unit "°", scales Repose, source "ours; scree 30 to 38";
-        /// Elevation from which on frost leaves gravel only.
+        /// Elevation from which on frost leaves only gravel.
         soil_line: f64 = 2500.0, within -16000.0..=16000.0, unit "m", source "ours; the Alps";
-        /// Slope under which land is level: sand, clay and peat lie there.
+        /// Slope below which land is level: sand, clay and peat occur there.
         flat_slope: f64 = 4.0, within 0.0..=89.0, unit "°", source "ours";
-        /// How high over the sea beaches reach, and how deep under water sand does.
+        /// Height above the sea up to which there are beaches, and depth of water down to which the bed is sand.
         shore: f64 = 6.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Width over which basins are told: level land that lies lower than the mean around it is in one.
+        /// Width of the mean that defines basins: level land below the mean elevation around it is in a basin.
         basin: f64 = 1500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// How far under the mean over `basin` a hollow begins.
+        /// Depth below the mean over `basin` from which on a place is a hollow.
         hollow: f64 = 8.0, within 0.0..=10000.0, unit "m", source "ours";
         /// Part of the level hollows that is peat, in patches.
         peat: f64 = 0.35, within 0.0..=1.0, unit "1", source "ours";
-        /// Part of other level land that is sand, in patches.
+        /// Part of the other level land that is sand, in patches.
         sand: f64 = 0.12, within 0.0..=1.0, unit "1", source "ours";
-        /// Discharge from which on a river washes its bed.
+        /// Discharge from which on a river's bed is washed: gravel or sand.
         river: f64 = 1.0, within 0.0..=1e6, unit "m³/s", source "ours";
-        /// How much borders waver: standard deviation of slopes and heights at them, as a part of themselves (of 200 m for the soil line).
+        /// How irregular the borders between soils are: the standard deviation of the slopes and heights that define
+        /// them, as a share of these (of 200 m for the soil line).
         amplitude: f64 = 0.12, within 0.0..=0.5, unit "1", source "ours";
-        /// Size of patches and of the borders' wavering.
+        /// Size of the patches and of the irregularities of borders.
         wavelength: f64 = 500.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// Greatest depth of loose ground laid over the rock within the ground: the mantle that water and slopes take first.
+        /// Greatest thickness of the upper ground that counts as sediment: the mantle that water and slopes erode
+        /// first.
         depth: f64 = 0.0, within 0.0..=100.0, unit "m", source "ours; soils 0.5 to 2";
-        /// Whether to lay soils anew where a map of them is there already; else that is checked and kept.
+        /// If true, soils are classified again where a map of them already exists; if false, that map is checked and
+        /// kept.
         anew: bool = false, within .., unit "1", source "ours";
-        /// Elevation at which the lowest bed of rock begins, in the world's north-western corner.
+        /// Elevation of the bottom of the lowest bed of rock at the world's north-western corner.
         strata_base: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How steeply beds lean, as fall over run.
+        /// Dip of the beds, as fall over run.
         strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", scales Size^-1, source "ours; as stream_power";
-        /// Towards where beds fall, clockwise from north.
+        /// Direction in which the beds dip, clockwise from north.
         strata_direction: f64 = 120.0, within 0.0..=360.0, unit "°", source "ours; as stream_power";
-        /// How far beds are warped up and down: three standard deviations.
+        /// How far the beds are warped up and down: three standard deviations.
         strata_warp: f64 = 0.0, within 0.0..=10000.0, unit "m", scales Relief, source "ours";
-        /// Distance over which beds are warped up and down.
+        /// Distance over which the beds are warped up and down.
         strata_wavelength: f64 = 5000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
     }
 }
 
-/// Octaves of the noise of borders and patches.
+/// The octaves of the noise of borders and patches.
 const OCTAVES: u32 = 5;
 
-/// What an octave keeps of the one before.
+/// The amplitude of an octave relative to the previous one.
 const GAIN: f64 = 0.5;
 
-/// How much the soil line wavers beside slopes' borders, in metres.
+/// The displacement of the soil line in metres, per unit of the relative variation of the borders.
 const LINE: f64 = 200.0;
 
-/// Depth in metres to which level pools grow over.
+/// The depth in metres up to which pools on level land are overgrown by peat.
 const BOG: f64 = 1.0;
 
-/// Fall of rivers that carry gravel.
+/// The slope (rise over run) from which on rivers carry gravel.
 const QUICK: f64 = 0.02;
 
 impl Soils {
-    /// Cells on either side of the squares over which the ground is averaged for slopes and for basins.
+    /// Returns the radii in cells of the squares over which elevation is averaged: one for slopes and one for basins.
     fn radii(&self, grid: &Grid) -> [usize; 2] {
         [self.scale, self.basin].map(|width| ((width / grid.cell - 1.0) / 2.0).round().max(0.0) as usize)
     }
@@ -138,7 +147,7 @@ impl Model for Soils {
     fn about(&self) -> About {
         About {
             name: "soils",
-            summary: "Says what the upper ground is, rock, gravel, sand, loam, clay or peat, and lays beds of rock below.",
+            summary: "Classifies the ground as rock, gravel, sand, loam, clay or peat, and places beds of rock below.",
             source: "Milne (1935), Some suggested units of classification and mapping, particularly for East African soils",
             family: Family::Analysis,
             uses: &[SOIL, POOL, DISCHARGE],
@@ -162,7 +171,7 @@ impl Model for Soils {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Sums of heights and of cells with data, two means, two fields of noise.
+        // The sums of heights and of cells with data, two means and two fields of noise.
         32 * grid.len() as u64
     }
 
@@ -204,7 +213,8 @@ impl Stepper for Look {
     }
 }
 
-/// Square of the slope of smoothed ground at a cell: central differences, one-sided at rims and beside cells without data.
+/// Returns the square of the slope of the smoothed elevation at a cell: central differences, one-sided at edges and
+/// next to cells without data.
 fn steepness(terrain: &Terrain, smooth: &Field<Height>, i: usize, j: usize) -> f64 {
     let [rows, cols] = smooth.size();
     let valid = |r: usize, c: usize| r < rows && c < cols && !terrain.is_nodata(r, c);
@@ -217,13 +227,13 @@ fn steepness(terrain: &Terrain, smooth: &Field<Height>, i: usize, j: usize) -> f
     down * down + across * across
 }
 
-/// The limit above which noise of a deviation of one third lies in about the given part of all places: the quantile of the
-/// logistic curve that is nearest to the normal one.
+/// Returns the limit that noise of standard deviation 1/3 exceeds in about the given share of all places. It uses the
+/// quantile of the logistic curve (with the factor 1.702) that best approximates the normal distribution.
 fn quantile(part: f64) -> f64 {
     libm::log((1.0 - part) / part) / (3.0 * 1.702)
 }
 
-/// The kind of each cell.
+/// Classifies each cell.
 fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, kinds: usize) -> Field<u32> {
     let grid = &terrain.grid;
     let around = means(&terrain.ground, terrain.nodata.as_ref(), model.radii(grid)[1]);
@@ -253,7 +263,7 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
         patches.row(grid, i, patch);
         for (j, kind) in row.iter_mut().enumerate().filter(|(j, _)| !terrain.is_nodata(i, *j)) {
             let waver = 3.0 * model.amplitude * f64::from(border[j]);
-            // Noise passes five deviations: a border is never turned round.
+            // Noise can exceed five standard deviations; the lower bound keeps the factor positive.
             let factor = (1.0 + waver).max(0.1);
             let patch = f64::from(patch[j]);
             let steep = steepness(terrain, smooth, i, j);
@@ -290,7 +300,7 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
     soil
 }
 
-/// Takes the upper ground for loose: all of the depth where it is level, none on rock.
+/// Marks the upper ground as loose sediment: the full depth on level land, decreasing with slope, and none on rock.
 fn mantle(model: &Soils, terrain: &mut Terrain, smooth: &Field<Height>, soil: &Field<u32>) {
     let bare = libm::tan(model.rock_slope.to_radians());
     let laid = Field::generate(terrain.grid.size, |i, j| {
@@ -314,7 +324,7 @@ fn mantle(model: &Soils, terrain: &mut Terrain, smooth: &Field<Height>, soil: &F
 mod tests {
     use super::*;
 
-    /// Smooth hills over a coast, by place: the same whatever the cells.
+    /// Returns smooth hills on a coast as a function of position, so that they are the same for any cell width.
     fn coast(cell: f64) -> Terrain {
         let side = (6000.0 / cell) as usize;
         let mut grid = Grid::new([side, side], cell).unwrap();
@@ -340,7 +350,8 @@ mod tests {
         soil(terrain).unwrap().unwrap()
     }
 
-    /// A plain 100 m high, an incline of the given slope, and the same plain again, northwards; without noise.
+    /// Returns a plain 100 m high, an incline of the given slope that rises southward, and a second plain, without
+    /// noise.
     fn incline(degrees: f64) -> Terrain {
         let rise = libm::tan(degrees.to_radians()) * 10.0;
         let ground =
@@ -358,7 +369,7 @@ mod tests {
             let terrain = laid(&even(), incline(degrees));
             assert_eq!((kinds_of(&terrain)[(30, 9)], kinds_of(&terrain)[(5, 9)]), (want, LOAM), "{degrees}°");
         }
-        // Over a width of three cells the break of the slope is rounded, and the middle keeps it.
+        // Averaging over three cells rounds the break of slope; the middle of the incline keeps its slope.
         let terrain = laid(&Soils { scale: 30.0, ..even() }, incline(39.0));
         assert_eq!([20, 22, 30].map(|i| kinds_of(&terrain)[(i, 30)]), [LOAM, ROCK, ROCK]);
         let line = laid(&Soils { soil_line: 150.0, ..even() }, incline(15.0));
@@ -390,7 +401,7 @@ mod tests {
 
     #[test]
     fn hollows_hold_clay_and_peat_in_their_shares_and_level_land_sand() {
-        // A basin 30 m deep and 600 m across in a plain, cells of 5 m.
+        // A basin 30 m deep and 600 m wide in a plain, with cells of 5 m.
         let ground = Field::generate([400, 400], |i, j| {
             let inside = i.abs_diff(200) < 60 && j.abs_diff(200) < 60;
             Height::saturating(if inside { 70.0 } else { 100.0 })
@@ -399,7 +410,7 @@ mod tests {
         let model = Soils { wavelength: 60.0, scale: 0.0, hollow: 5.0, ..Soils::default() };
         let terrain = laid(&model, terrain);
         let share = |kind: u32, inside: bool| {
-            // But for the basin's rim, which is steep.
+            // Leaves out the basin's rim, which is steep.
             let from_middle = |(i, j): &(usize, usize)| i.abs_diff(200).max(j.abs_diff(200));
             let cells = (0..400).flat_map(|i| (0..400).map(move |j| (i, j)));
             let of: Vec<_> =
@@ -407,8 +418,9 @@ mod tests {
             of.iter().filter(|at| kinds_of(&terrain)[**at] == kind).count() as f64 / of.len() as f64
         };
         let [peat, clay, sand] = [share(PEAT, true), share(CLAY, true), share(SAND, false)];
-        // Inside some 100 patches, each by chance: a deviation of 5 %, three of them. Outside 1 000, of 1 %; and the logistic
-        // curve is within 1 % of the normal one, which noise is not quite.
+        // Inside there are some 100 random patches, so the standard deviation is 5 % and the tolerance three of them.
+        // Outside there are 1 000, with a standard deviation of 1 %. In addition, the logistic curve is within 1 % of
+        // the normal one, and the noise is not exactly normal.
         assert!((peat - 0.35).abs() < 0.15 && (peat + clay - 1.0).abs() < 1e-9, "{peat} {clay}");
         assert!((sand - 0.12).abs() < 0.04, "{sand}");
         assert_eq!(share(CLAY, false), 0.0);
@@ -425,13 +437,13 @@ mod tests {
         for i in 0..rows {
             for j in 0..cols {
                 counts[coarse[(i, j)] as usize] += 1;
-                // The middle one of nine finer cells lies in the same place.
+                // The middle one of nine finer cells has the same centre.
                 same += usize::from(coarse[(i, j)] == fine[(3 * i + 1, 3 * j + 1)]);
             }
         }
         let part = same as f64 / (rows * cols) as f64;
         assert!(part > 0.95, "{part}");
-        // It is not one kind all over.
+        // The map is not all of one kind.
         let told = counts.iter().filter(|count| **count > rows * cols / 500).count();
         assert!(told >= 5, "{counts:?}");
     }

@@ -1,4 +1,4 @@
-//! The implicit step with deposition: what is cut upstream settles again on its way.
+//! The implicit stream-power step with deposition: sediment eroded upstream is deposited again further downstream.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -6,35 +6,38 @@ use rayon::prelude::*;
 use crate::models::stream_power::solve::{Water, remaining};
 use thalweg_core::Height;
 
-/// Sweeps at most; with G about 1 some five come to rest.
+/// The greatest number of iterations; with G about 1, some five reach convergence.
 const SWEEPS: u32 = 20;
 
-/// Sweeps end when no cell moves by more, in units: 2 mm.
+/// The iterations end when no cell's change differs by more than this from the last iteration, in height units: 2 mm.
 const STILL: f32 = 131.0;
 
-/// Into so many parts trees are put together, which are worked through side by side.
+/// The number of parts into which the drainage trees are grouped, which are processed in parallel.
 const PARTS: usize = 16;
 
-/// What a step did, in units.
+/// The result of a step, in height units.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Cut.
+    /// The eroded sum.
     pub eroded: i64,
-    /// Laid, as loose ground.
+    /// The sum deposited as sediment.
     pub deposited: i64,
 }
 
-/// Cuts and lays by one implicit step of ∂z/∂t = −K·Aᵐ·Sⁿ + G/A·∫(−∂z/∂t) (Yuan et al. 2019; the integral over all that
-/// drains through the cell).
+/// Erodes and deposits by one implicit step of ∂z/∂t = −K·Aᵐ·Sⁿ + G/A·∫(−∂z/∂t) (Yuan et al. 2019; the integral
+/// covers everything that drains through the cell). Returns the eroded and deposited sums.
 ///
-/// As there by sweeps in turn from base level upwards, with the sediment of the last sweep, and downwards, gathering it. Two
-/// things differ. Sediment follows the directions alone, and A in its term is counted along them, so that no cell gets
-/// more than there is. And where water stands, all that arrives settles, up to the water's level. A last sweep downwards
-/// in whole units lays no more than what really comes: mass closes. `levels` become those of the water over the new ground.
+/// As in that paper, it iterates two sweeps: one from base level upstream, which computes the changes with the
+/// sediment load of the last iteration, and one downstream, which accumulates the sediment. There are two
+/// differences. Sediment follows the flow directions alone, and the A in its term is accumulated along them, so that
+/// no cell receives more than there is. And in standing water all arriving sediment settles, up to the water's level.
+/// A last downstream sweep in whole height units deposits no more than what actually arrives, so the mass balance
+/// closes exactly. `levels` is updated to the water's level over the new ground.
 ///
-/// What the sweeps look for is kept as the change of each cell and its load, in f32, and levels in whole units: that is far
-/// finer than where they end, and half the memory of heights in f64. Cells that are as many steps from their outlet form a
-/// layer. None of a layer waits for another, so that a layer is worked through in vectors; sums keep the order of the cells in `water`.
+/// The iteration stores the change of each cell and its load in f32, and levels in whole units. That is far more
+/// precise than its convergence criterion and takes half the memory of heights in f64. Cells with the same number of
+/// steps to their outlet form a layer. No cell of a layer depends on another, so a layer is processed in vectors;
+/// sums keep the order of the cells in `water`.
 pub fn cut_and_lay(
     ground: &mut [Height],
     levels: &mut [Height],
@@ -70,44 +73,47 @@ pub fn cut_and_lay(
     moved
 }
 
-/// What is the same for all cells.
+/// The parameters that are the same for all cells.
 struct Rule {
+    /// See [`Water`]; `ease` is the erodibility of sediment relative to rock, and `deposition` the coefficient G.
     scale: f64,
     n: f64,
     ease: f64,
     deposition: f64,
 }
 
-/// Some trees, layer by layer: outlets first, each layer in the order of the water's cells.
+/// A group of drainage trees, stored layer by layer: outlets first, each layer in the order of the water's cells.
 struct Part {
-    /// Where each layer begins, and where the last one ends.
+    /// The index at which each layer begins, and the index at which the last one ends.
     layers: Vec<usize>,
-    /// The cell in each place, and the place of that to which it drains; of an outlet its own.
+    /// The cell at each index, and the index of its receiver (for an outlet its own).
     cell: Vec<u32>,
     below: Vec<u32>,
-    /// How many cells drain through it.
+    /// The number of cells that drain through it, including itself.
     drains: Vec<f32>,
-    /// Strength of its cuts, below zero where loose ground lies; see [`Water::strength`].
+    /// The strength of its incision, negative where sediment covers it; see [`Water::strength`].
     strength: Vec<f32>,
-    /// Heights, and levels of the water over them, in units.
+    /// The elevation, and the level of the water over it, in height units.
     ground: Vec<i32>,
     level: Vec<i32>,
-    /// By how much it changes, and what arrives.
+    /// The change of elevation, and the sediment that arrives, in height units.
     change: Vec<f32>,
     load: Vec<f32>,
-    /// Levels of the water to which a layer drains.
+    /// The water levels of the receivers of one layer.
     base: Vec<i32>,
 }
 
-/// Puts trees together to parts of about the same size.
+/// Groups the drainage trees into parts of about equal size.
 ///
-/// Takes the water's order and strength: they are not needed beside the parts, and have their memory.
+/// It takes the water's order and strength out of `water`: they are no longer needed once the parts exist, and their
+/// memory can be freed.
 fn parts(ground: &[Height], levels: &[Height], loose: &[Height], water: &mut Water<'_>) -> Vec<Part> {
     let order = std::mem::take(&mut water.order);
     let strength = std::mem::take(&mut water.strength);
     let water = &*water;
     let below = |k: u32| water.below(k as usize);
-    // How many cells drain through each; then how many steps it is from its outlet; then its place in its part.
+    // `places` stores in turn the number of cells that drain through each cell, its number of steps to its outlet,
+    // and its index in its part.
     let mut places = vec![0u32; ground.len()];
     for &k in &order {
         places[k as usize] += 1;
@@ -138,7 +144,7 @@ fn parts(ground: &[Height], levels: &[Height], loose: &[Height], water: &mut Wat
     for &k in &order {
         let part = &mut parts[usize::from(part_of[k as usize])];
         let steps = places[k as usize] as usize;
-        // Until all have theirs, a layer's begin stands for its next free place.
+        // While cells are placed, a layer's begin serves as the layer's next free index.
         let place = part.layers[steps];
         part.layers[steps] += 1;
         part.cell[place] = k;
@@ -150,7 +156,7 @@ fn parts(ground: &[Height], levels: &[Height], loose: &[Height], water: &mut Wat
         part.layers[0] = 0;
         part.below = part.cell.iter().map(|k| places[below(*k).unwrap_or(*k as usize)]).collect();
     });
-    // What all parts have read goes before they take more.
+    // Free the shared arrays before the parts allocate more memory.
     drop(places);
     parts.par_iter_mut().for_each(|part| part.read_strength(&strength, loose));
     drop(strength);
@@ -160,10 +166,10 @@ fn parts(ground: &[Height], levels: &[Height], loose: &[Height], water: &mut Wat
 }
 
 impl Part {
-    /// A part of so many cells in each layer.
+    /// Creates a part with the given number of cells in each layer.
     fn new(counts: &[usize], size: u64) -> Self {
         let mut layers: Vec<usize> = counts.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
-        layers.push(0); // where the last layer ends, once all are in their places
+        layers.push(0); // the end of the last layer, once all cells are placed
         Self {
             layers,
             cell: vec![0; size as usize],
@@ -178,13 +184,14 @@ impl Part {
         }
     }
 
-    /// Reads how strongly its cells are cut.
+    /// Reads the incision strength of the part's cells.
     fn read_strength(&mut self, strength: &[f32], loose: &[Height]) {
         let strength = |k: usize| if loose[k].0 > 0 { -strength[k] } else { strength[k] };
         self.strength = self.cell.iter().map(|k| strength(*k as usize)).collect();
     }
 
-    /// Reads where its cells stand, and counts what drains through them.
+    /// Reads the elevations and levels of the part's cells, and accumulates the number of cells that drain through
+    /// each.
     fn read_heights(&mut self, ground: &[Height], levels: &[Height]) {
         let count = self.cell.len();
         self.ground = self.cell.iter().map(|k| ground[*k as usize].0).collect();
@@ -198,7 +205,8 @@ impl Part {
         }
     }
 
-    /// Changes cells from base level upwards, by what arrived in the last sweep; the most by which a change differs from the last one.
+    /// Computes the cells' changes from base level upstream, with the sediment that arrived in the last iteration.
+    /// Returns the greatest difference to the last iteration's changes.
     fn rise(&mut self, rule: &Rule) -> f32 {
         let mut most = 0;
         for ends in self.layers.windows(2).skip(1) {
@@ -221,7 +229,7 @@ impl Part {
         f32::from_bits(most)
     }
 
-    /// Gathers what is cut, on its way down.
+    /// Accumulates the eroded sediment downstream.
     fn gather(&mut self) {
         let Self { layers, below, change, load, .. } = self;
         load.fill(0.0);
@@ -232,7 +240,8 @@ impl Part {
         }
     }
 
-    /// Changes ground in whole units, by no more than what really comes, and finds the levels over it; `chance` is that of a cell.
+    /// Changes the ground in whole units, depositing no more than actually arrives, and derives the water levels over
+    /// it. `chance` returns a cell's random number from 0 to 1 for rounding.
     fn settle(&mut self, chance: &(impl Fn(u32) -> f64 + Sync)) -> Moved {
         let Self { layers, cell, below, ground, level, .. } = self;
         let change = std::mem::take(&mut self.change);
@@ -242,7 +251,7 @@ impl Part {
         for ends in layers.windows(2).skip(1).rev() {
             for at in ends[0]..ends[1] {
                 let wanted = f64::from(change[at]) + chance(cell[at]);
-                // The greatest whole number not above it.
+                // Rounds down to a whole number.
                 let whole = wanted as i64 - i64::from(wanted as i64 as f64 > wanted);
                 let change = whole.min(load[at]).clamp(i32::MIN.into(), i32::MAX.into()) as i32;
                 let limit = Height(ground[at] + change).clamped();
@@ -260,7 +269,7 @@ impl Part {
     }
 }
 
-/// What is known of a layer's cells; see [`Part`].
+/// The inputs of a layer's cells; see [`Part`].
 struct Layer<'a> {
     base: &'a [i32],
     ground: &'a [i32],
@@ -269,7 +278,7 @@ struct Layer<'a> {
     strength: &'a [f32],
 }
 
-/// See [`Part::rise`]; the bits of what is returned there.
+/// Computes the changes of one layer; see [`Part::rise`]. Returns the bits of the greatest difference.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
 fn rise(layer: &Layer<'_>, rule: &Rule, change: &mut [f32], level: &mut [i32]) -> u32 {
     if rule.n == 1.0 {
@@ -286,14 +295,15 @@ fn rise_by<const LINEAR: bool>(layer: &Layer<'_>, rule: &Rule, change: &mut [f32
     let (load, drains, strength) = (&layer.load[..count], &layer.drains[..count], &layer.strength[..count]);
     let mut most = 0;
     for k in 0..count {
-        // Height over the water that it drains to.
+        // The height above the water level of the receiver.
         let over = f64::from(ground[k]) - f64::from(base[k]);
         let arriving = f64::from(load[k]);
         let share = rule.deposition / f64::from(drains[k]);
-        // Implicit in the cell's own part of the sediment too.
+        // The cell's own share of the sediment is solved implicitly as well.
         let start = over + share / (1.0 + share) * arriving;
         let soft = if strength[k] < 0.0 { rule.ease } else { 1.0 };
         let strength = soft * (f64::from(strength[k].abs()) * rule.scale) / (1.0 + share);
+        // Where the cell is below its receiver's water level, arriving sediment fills it up to that level.
         let filled = (-over).min(arriving);
         let now = if LINEAR {
             let cut = start / (1.0 + strength) - over;
@@ -303,7 +313,7 @@ fn rise_by<const LINEAR: bool>(layer: &Layer<'_>, rule: &Rule, change: &mut [f32
         } else {
             remaining(start, strength, rule.n) - over
         };
-        // Of numbers from zero on the bits are in order.
+        // The bits of non-negative floating-point numbers have the order of their values.
         most = most.max((now as f32 - change[k]).abs().to_bits());
         change[k] = now as f32;
         let water = (over + now).max(0.0);
@@ -321,7 +331,7 @@ mod tests {
     use thalweg_core::{Cell, Edge, Field, Grid};
     use thalweg_flow::{FlowGraph, Land, OUT};
 
-    /// The same cell by cell, as the formulas have it.
+    /// Computes the same step cell by cell, directly from the formulas.
     fn plain(
         ground: &mut [Height],
         levels: &mut [Height],
@@ -346,10 +356,10 @@ mod tests {
                 let k = k as usize;
                 let Some(n) = below(k) else { continue };
                 let arriving = f64::from(load[k]);
-                // Height over the water that it drains to.
+                // The height above the water level of the receiver.
                 let over = f64::from(ground[k].0) - f64::from(levels[n].0);
                 let share = deposition / f64::from(cells[k]);
-                // Implicit in the cell's own part of the sediment too.
+                // The cell's own share of the sediment is solved implicitly as well.
                 let start = over + share / (1.0 + share) * arriving;
                 let change = if start <= 0.0 {
                     (-over).min(arriving)
@@ -373,7 +383,7 @@ mod tests {
             }
         }
         drop((cells, load));
-        // Whole units, exact in f64: a load is less than 2⁵³.
+        // Whole units are exact in f64, since a load is less than 2⁵³.
         let mut load = vec![0.0f64; count];
         let mut moved = Moved::default();
         for &k in &water.order {

@@ -1,41 +1,43 @@
-//! Levels: the widths of cells that land is grown on.
+//! Levels: the cell widths on which the land evolves, from coarse to fine.
 
 use crate::model::{MassBalance, Stepper, Tick};
 use crate::process::coarse::Coarsened;
 use thalweg_core::{Edge, Field, Height, Result, Terrain};
 use thalweg_flow::{Land, Part};
 
-/// One of the widths of cells that the land is grown on.
+/// One of the cell widths on which the land evolves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Cells of the grid to a side of one of the level's.
+    /// The number of grid cells along a side of one of the level's cells.
     pub factor: usize,
-    /// Years before it begins.
+    /// The model time in years at which the level begins.
     pub start: f64,
-    /// Number of its steps.
+    /// The number of the level's steps.
     pub steps: u32,
-    /// Length of a step in years.
+    /// The length of a step in years.
     pub step: f64,
 }
 
 impl Level {
-    /// Steps on the coarser copy between two looks at the fine ground, which cost as much as its cells.
+    /// Returns the number of steps on the coarser copy between two transfers to the fine ground. A transfer costs
+    /// about as much as a pass over all fine cells, which is factor² times a coarse step, so there are factor² steps
+    /// per transfer, but at most 16.
     pub fn rounds(&self) -> u32 {
         (self.factor.pow(2) as u32).min(16)
     }
 
-    /// Steps of the model that do the level's own.
+    /// Returns the number of the model's steps that perform all steps of the level.
     pub fn outer_steps(&self) -> u32 {
         if self.factor == 1 { self.steps } else { self.steps.div_ceil(self.rounds()) }
     }
 
-    /// Years that so many of those take.
+    /// Returns the years that `outer_steps` of the model's steps take.
     pub fn years(&self, outer_steps: u32) -> f64 {
         let own = if self.factor == 1 { outer_steps } else { outer_steps.saturating_mul(self.rounds()) };
         f64::from(own.min(self.steps)) * self.step
     }
 
-    /// The level's stepper, given that on its own cells.
+    /// Returns the level's stepper, given the stepper that works on the level's own cells.
     pub fn stepper(self, own: Box<dyn Stepper>) -> Box<dyn Stepper> {
         if self.factor == 1 {
             return own;
@@ -44,18 +46,19 @@ impl Level {
     }
 }
 
-/// Cells at base level: they keep their height.
+/// Returns the cells at base level, which keep their height.
 pub fn held(terrain: &Terrain) -> Field<bool> {
     Land::of(terrain).parts().map(|part| *part != Part::Inside)
 }
 
-/// Whether what rivers carry can leave the world.
+/// Returns true if the sediment of rivers can leave the map.
 pub fn leads_out(terrain: &Terrain) -> bool {
     terrain.grid.edges.contains(&Edge::Open) || terrain.nodata_count() > 0
 }
 
-/// Work on a coarser copy with base level held on the fine ground, which what is laid back smoothly also reaches. What
-/// these cells would have risen is booked as carried out, what they would have sunk as added.
+/// A stepper on a coarser copy that restores base level on the fine ground, because the smooth interpolation of the
+/// coarse changes also reaches those cells. The rise that these cells would have had is booked as exported, and the
+/// fall as added.
 struct Held(Coarsened);
 
 impl Stepper for Held {

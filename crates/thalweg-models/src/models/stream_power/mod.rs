@@ -1,4 +1,4 @@
-//! Stream power: see [`StreamPower`].
+//! Fluvial incision by stream power: see [`StreamPower`].
 
 mod deposit;
 mod level;
@@ -21,163 +21,176 @@ use thalweg_noise::strata::StandingBeds;
 pub use thalweg_core::terrain::{ERODIBILITY, UPLIFT};
 
 choice! {
-    /// How drainage area is counted.
+    /// How drainage area is computed.
     pub enum Area {
-        /// Water spreads over all lower neighbours: valleys in any direction.
+        /// Flow is divided between all lower neighbours: valleys in any direction.
         Multiple = "multiple",
-        /// All water takes the steepest way: sharper valleys, along the grid's eight directions.
+        /// All flow follows the steepest descent: sharper valleys, along the grid's eight directions.
         D8 = "d8",
     }
 }
 
 params! {
-    /// Land rises and rivers cut down into it, the more water and the steeper the faster: branching valleys between
+    /// The land rises and rivers cut into it, faster with more water and on steeper slopes: branching valleys between
     /// branching ridges, down to a base level.
     ///
-    /// ∂z/∂t = U − K·Aᵐ·Sⁿ + G/A·∫(U − ∂z/∂t) dA + κ·∇²z, and |∇z| held to a limit: U uplift, A the area that drains through
-    /// a cell (m²), S the slope towards the neighbour that it drains to, G deposition, κ creep. Each step raises the land,
-    /// finds where water goes (depressions filled, so lakes pass it on), solves cuts implicitly from base level upwards, in
-    /// one pass whatever the step, then lets slopes creep and slide. In the steady state S = ((1 + G)·U/K)^(1/n)·A^(−m/n).
-    /// Open edges, cells beside missing data, and the sea are base level: they keep their height, and what reaches them has
-    /// left. Looped edges are none: water goes on at the other side. Where nothing leads out of the world,
-    /// sediment fills its lowest ground. Under the water of a lake nothing is cut;
-    /// with deposition, lakes fill.
+    /// ∂z/∂t = U − K·Aᵐ·Sⁿ + G/A·∫(U − ∂z/∂t) dA + κ·∇²z, with |∇z| kept below a limit: U uplift, A the drainage area
+    /// of a cell (m²), S the slope towards the neighbour that it drains to, G deposition, κ hillslope diffusion. Each
+    /// step raises the land, routes the flow (depressions are filled, so lakes pass the water on), solves the incision
+    /// implicitly from base level upstream, in one pass however long the step is, then applies hillslope diffusion and
+    /// limits slopes. In the steady state S = ((1 + G)·U/K)^(1/n)·A^(−m/n). Open edges, cells next to missing data, and
+    /// the sea are base level: they keep their height, and what reaches them has left the map. Looped edges are not:
+    /// water continues on the other side. Where nothing leads out of the map, sediment fills its lowest ground. Under
+    /// the water of a lake nothing is eroded; with deposition, lakes fill up.
     ///
-    /// After each step's cuts, rivers widen their valleys along smooth lines, as the model `planation` does. They have a memory: a river's
-    /// line swings to both sides of the course that it has, the floor is cut about the line, wider where rock is soft, and the next step goes on from
-    /// there. So bends grow, walls are undercut here and there, and what a river has left stands as terraces. A floor rises to its
-    /// rim as a concave foot, and the bed lies in it, a little lower than the river was.
+    /// After the incision of each step, rivers widen their valleys along smooth lines, as the model `planation` does.
+    /// Here the process has a memory: a river's line is displaced to either side of its present path, the floor is cut
+    /// around the displaced line, wider where rock is soft, and the next step continues from that terrain. Bends
+    /// therefore grow, valley sides are undercut in places, and what a river leaves behind remains as terraces. A floor
+    /// rises to its rim as a concave foot, and the bed is cut into the floor, a little lower than the river was.
     ///
-    /// What breaks the sameness of such land is that rock differs: uplift and erodibility are log-normal fields, erodibility with
-    /// octaves down to the cell (`grain`), functions of world metres, so that a finer grid only adds octaves. With a `fabric` both are
-    /// drawn out along a strike, which the seed draws between the grid's axes and diagonals; along it, too, run `faults`, lines of crushed rock,
-    /// the zeroes of a noise. Where land rises so slowly that rivers keep its slopes under the limit, slopes are of all angles. Beds of hard
-    /// and soft rock (`strata`) change erodibility and the limit by e^(±strata), and rise with the rock.
+    /// Variation of the rock keeps such land from looking the same everywhere. Uplift and erodibility are log-normal
+    /// fields, erodibility with octaves down to the cell (`grain`); they are functions of world metres, so a finer grid
+    /// only adds octaves. With a `fabric` both are elongated along a strike, which the seed draws between the grid's
+    /// axes and diagonals. Along the strike also run `faults`: lines of crushed rock, the zero contours of a noise.
+    /// Where land rises so slowly that rivers keep its slopes below the limit, there are slopes of all angles. Beds of
+    /// hard and soft rock (`strata`) change erodibility and the limit by e^(±strata), and rise with the rock.
     ///
-    /// With a `stride` the land is grown from coarse to fine: for all the years on cells of that width, then on cells of half the
-    /// width for `finer_years` of that time with steps of `finer_step` the length, and so on down to the grid's own. So
-    /// great valleys are the same at all resolutions, and a finer grid costs little more than its last few steps.
+    /// With a `stride` the terrain is computed from coarse to fine: for all the years on cells of that width, then on
+    /// cells of half the width for `finer_years` of that time with steps of `finer_step` the length, and so on down to
+    /// the grid's own cells. Great valleys are therefore the same at all resolutions, and a finer grid costs little
+    /// more than its last few steps.
     ///
     /// Source: Braun & Willett (2013, doi:10.1016/j.geomorph.2012.10.008) for the implicit step; Yuan et al. (2019,
-    /// doi:10.1029/2018JF004867) for deposition; Freeman (1991, doi:10.1016/0098-3004(91)90048-I) for the area; Cordonnier et al.
-    /// (2016, doi:10.1111/cgf.12820) for worlds of it; Hancock & Anderson (2002, GSA Bulletin 114, 1131) for
-    /// terraces that wandering rivers leave; Molnar et al. (2007, doi:10.1029/2005JF000433) for crushed rock. We differ: area is
-    /// that of multiple flow while cuts follow the steepest neighbour, which takes the grid's directions out; heights are in whole units, rise is carried over steps exactly and
-    /// cuts under a unit are right in the mean; sediment follows the steepest way, and is trapped by lakes.
+    /// doi:10.1029/2018JF004867) for deposition; Freeman (1991, doi:10.1016/0098-3004(91)90048-I) for the drainage
+    /// area; Cordonnier et al. (2016, doi:10.1111/cgf.12820) for whole landscapes by this equation; Hancock & Anderson
+    /// (2002, GSA Bulletin 114, 1131) for terraces that shifting rivers leave; Molnar et al. (2007,
+    /// doi:10.1029/2005JF000433) for crushed rock. Deviations: the drainage area is that of multiple flow while
+    /// incision follows the steepest neighbour, which removes the bias towards the grid's directions; heights are in
+    /// whole units, uplift is accumulated exactly over the steps, and incision below one unit is correct on average;
+    /// sediment follows the steepest descent and is trapped by lakes.
     ///
-    /// It needs nothing, heeds the factors `uplift` and `erodibility`, with `rain` where that falls, and loose ground, and leaves the ground and, with deposition or
-    /// in a world without a way out, `loose`. It breaks where it is asked for rivers: bends do not cut themselves off, none has levees; a
-    /// step longer than a wave of incision takes to pass the map blurs valleys' heads; without a limit slopes far from water
-    /// grow to needles; on one level with long steps everything is softer than coarse to fine.
+    /// It needs no layers. It uses the factors `uplift` and `erodibility`, the layer `rain` if the parameter `rain` is
+    /// above 0, and `loose`. It writes the ground and, with deposition or in a world without an outlet, `loose`.
+    /// Limits: it is not a model of river channels, since bends do not cut themselves off and there are no levees; a
+    /// step longer than a wave of incision needs to cross the map blurs the heads of valleys; without a limit, slopes
+    /// far from water grow into needles; on a single level with long steps, everything is softer than from coarse to
+    /// fine.
     pub struct StreamPower {
-        /// Time in all, on the coarsest level: land that began as a plain is in balance after some millions.
+        /// Simulated time on the coarsest level: land that began as a plain is in balance after a few million years.
         years: f64 = 1e6, within 0.0..=1e9, unit "a", scales Age, source "ours";
-        /// Length of a step on the coarsest level: longer is quicker and softer.
+        /// Length of a time step on the coarsest level: longer steps are faster to compute and give softer terrain.
         step: f64 = 2e4, within 1.0..=1e7, unit "a", source "ours";
-        /// Width of the coarsest level's cells: great valleys are found there; 0 works on the grid's own cells only.
+        /// Width of the coarsest level's cells, on which the great valleys form; 0 uses only the grid's own cells.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// Time that each finer level takes, as a part of the level before.
+        /// Simulated time of each finer level, as a share of that of the level before.
         finer_years: f64 = 0.2, within 0.0..=1.0, unit "1", source "ours";
-        /// Length of each finer level's steps, as a part of the level before.
+        /// Length of each finer level's time steps, as a share of that of the level before.
         finer_step: f64 = 0.6, within 0.01..=1.0, unit "1", source "ours";
-        /// Rate at which land rises: higher mountains.
+        /// Rate at which the land rises, U: more gives higher mountains.
         uplift: f64 = 5e-4, within 0.0..=1.0, unit "m/a", scales Relief, source "active ranges";
-        /// How much uplift varies from region to region: the deviation of its logarithm.
+        /// How much uplift varies from region to region: the standard deviation of its logarithm.
         uplift_variation: f64 = 0.3, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which uplift varies.
         uplift_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// How readily rivers cut rock, K: lower mountains.
+        /// Erodibility of rock by rivers, K: more gives lower mountains.
         erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", scales Rain^area_exponent Erodibility,
             source "Stock & Montgomery 1999, for m = 0.45";
-        /// How much erodibility varies from region to region: the deviation of its logarithm.
+        /// How much erodibility varies from region to region: the standard deviation of its logarithm.
         erodibility_variation: f64 = 0.6, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
         erodibility_wavelength: f64 = 2500.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// How many times as long as wide regions of one uplift or one erodibility are, along a strike that the seed draws: ranges and valleys
-        /// run that way; 1 for all ways alike.
+        /// Ratio of length to width of regions of similar uplift or erodibility, along a strike that the seed draws:
+        /// ranges and valleys run that way. 1 treats all directions the same.
         fabric: f64 = 1.0, within 1.0..=20.0, unit "1", source "ours; jointed and folded rock";
-        /// How much more readily rock is eroded that faults have crushed: the logarithm, in the middle of a fault; 0 for none.
+        /// How much more erodible crushed rock along faults is: the natural logarithm of the factor in the middle of a
+        /// fault; 0 for none.
         faults: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours; Molnar et al. 2007";
-        /// Distance from fault to fault.
+        /// Distance between faults.
         faults_spacing: f64 = 3000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// Width of crushed rock along a fault.
+        /// Width of the crushed rock along a fault.
         faults_width: f64 = 200.0, within 1.0..=1e5, unit "m", source "ours";
-        /// How much each octave of fine grain varies erodibility, the deviation of its logarithm: ridges and gullies lose their sameness.
+        /// How much each octave of fine grain varies erodibility: the standard deviation of its logarithm. It makes
+        /// ridges and gullies less uniform.
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
-        /// Distance at which fine grain begins; its octaves go down to the cell.
+        /// Wavelength at which fine grain begins; its octaves continue down to the cell.
         grain_wavelength: f64 = 100.0, within 0.01..=1e6, unit "m", scales Size, source "ours";
-        /// Water that runs off where the layer `rain` says 1: A is then the water that drains through a cell, of which a metre a year on a
-        /// square metre counts as one, and `erodibility` is that under a metre a year; 0 counts land, wherever it rains.
+        /// Runoff where the layer `rain` is 1. A is then the water that drains through a cell, in units of one metre a
+        /// year on a square metre, and `erodibility` applies to a runoff of one metre a year. With 0, A is the area of
+        /// land, whatever the rain.
         rain: f64 = 0.0, within 0.0..=100.0, unit "m/a", source "Stock & Montgomery 1999, with discharge for area";
-        /// Exponent m of area: higher gives rivers that flatten sooner downstream.
+        /// Exponent m of drainage area: a higher value gives rivers that flatten sooner downstream.
         area_exponent: f64 = 0.45, within 0.0..=2.0, unit "1", source "Braun & Willett 2013, 0.4 to 0.5";
-        /// Exponent n of slope: above 1 steep reaches cut back as waves, below 1 they stand.
+        /// Exponent n of slope: above 1 steep reaches retreat as waves, below 1 they stay in place.
         slope_exponent: f64 = 1.0, within 0.25..=5.0, unit "1", source "Braun & Willett 2013";
-        /// How drainage area is counted.
+        /// How drainage area is computed.
         area: Area = Area::Multiple, within .., unit "1", source "ours";
-        /// Exponent of slope in the spreading of water: higher keeps it together.
+        /// Exponent of slope in multiple flow: a higher value concentrates the flow.
         spread: f64 = 1.1, within 0.5..=10.0, unit "1", source "Freeman 1991";
-        /// Deposition G: how much of what is cut upstream settles on the way; valley floors, fans and plains.
+        /// Deposition G: how much of what is eroded upstream settles on the way; it builds valley floors, fans and
+        /// plains.
         deposition: f64 = 0.0, within 0.0..=5.0, unit "1", source "Yuan et al. 2019, about 1";
-        /// How many times as fast as rock loose ground is cut.
+        /// How many times faster sediment is eroded than rock.
         loose_ease: f64 = 2.0, within 1.0..=100.0, unit "1", scales Debris, source "ours";
-        /// Steepest angle of slopes, the same in all directions; 0 for none.
+        /// Steepest angle of slopes, the same in all directions; 0 for no limit.
         slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", scales Slope, source "ours; rock slopes 30 to 37";
-        /// How much the limit varies: the deviation of its logarithm.
+        /// How much the slope limit varies: the standard deviation of its logarithm.
         slope_variation: f64 = 0.22, within 0.0..=1.0, unit "1", source "ours";
-        /// Distance over which the limit varies most.
+        /// Distance over which the slope limit varies most.
         slope_wavelength: f64 = 400.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// Creep of slopes, κ: rounder crests and heads of valleys.
+        /// Hillslope diffusion coefficient, κ: more gives rounder crests and valley heads.
         diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", scales Creep, source "ours; soils 0.001 to 0.05";
-        /// Half the width of valley floors in metres over the square root of the catchment in m²: rivers cut floors to both sides;
-        /// 0 for none.
+        /// Half the width of valley floors in metres, divided by the square root of the drainage area in m²: rivers cut
+        /// floors to both sides. 0 for none.
         planation: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.25,
             source "ours; as the model planation";
-        /// Catchment from which a river cuts a floor.
+        /// Drainage area from which on a river cuts a floor.
         planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
-        /// How fast the floor rises away from the river, as rise over run.
+        /// Slope of the floor away from the river, as rise over run.
         planation_rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
-        /// How uneven floors are in width, from side to side and along the river: standard deviation of its logarithm. Where rock is more readily eroded
-        /// they are wider, as its root.
+        /// How much the width of floors varies, from side to side and along the river: the standard deviation of its
+        /// logarithm. Floors are also wider in more erodible rock, with the square root of erodibility.
         planation_unevenness: f64 = 0.6, within 0.0..=2.0, unit "1", source "ours; Langston & Tucker 2018";
-        /// How fast the places move at which a river cuts its sides: what it leaves stands as terraces.
+        /// Speed at which the places move where a river cuts its sides: what it leaves behind remains as terraces.
         planation_drift: f64 = 0.01, within 0.0..=10.0, unit "m/a", scales Size, source "ours; Hancock & Anderson 2002";
-        /// How fast a river's bends grow, in half widths of its floor in a thousand years: a standard deviation. What it undercuts on its way
-        /// becomes floor.
+        /// How fast a river's bends grow, in half widths of its floor per thousand years: a standard deviation. The
+        /// ground that bends undercut becomes floor.
         planation_wander: f64 = 0.0, within 0.0..=10.0, unit "1/ka", source "ours; Leopold & Wolman 1960";
-        /// How steep ground becomes at a floor's rim, where slopes' feet bury it, as rise over run.
+        /// Slope of the ground at a floor's rim, where the feet of slopes bury it, as rise over run.
         planation_foot: f64 = 0.4, within 0.0..=2.0, unit "1", source "ours";
-        /// Depth of the bed in a floor, of a river that drains 1 km²; it grows as the catchment to the power of 0.3.
+        /// Depth of the bed below the floor for a river that drains 1 km²; it grows with the drainage area to the power
+        /// of 0.3.
         planation_bed: f64 = 0.5, within 0.0..=100.0, unit "m", source "Leopold & Maddock 1953";
-        /// Contrast of hard and soft beds, the most that they add to or take from erodibility's logarithm: cliffs and benches; 0 for none.
+        /// Contrast between hard and soft beds, as the most that they add to or subtract from the logarithm of
+        /// erodibility: it makes cliffs and benches. 0 for none.
         strata: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours";
         /// Mean thickness of beds.
         strata_thickness: f64 = 180.0, within 2.0..=1e4, unit "m", source "ours";
-        /// How steeply beds lean, as fall over run.
+        /// Dip of the beds, as fall over run.
         strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", scales Size^-1, source "ours";
-        /// Towards where beds fall, clockwise from north.
+        /// Direction in which the beds dip, clockwise from north.
         strata_direction: f64 = 120.0, within 0.0..=360.0, unit "°", source "ours";
     }
 }
 
-/// Widest stride in cells.
+/// The greatest stride in cells.
 const MAX_STRIDE_CELLS: f64 = 500.0;
 
-/// Most passes of creep in a step: beyond it steps last for minutes.
+/// The greatest number of hillslope diffusion passes in a step; with more, a step would take minutes.
 const MAX_PASSES: f64 = 2000.0;
 
-/// Most steps of a level.
+/// The greatest number of steps of a level.
 const MAX_STEPS: f64 = 1e6;
 
 impl StreamPower {
-    /// The beds of rock as the stage of this key leaves them in a world of this grid, for cells of any width; `None` where
-    /// the parameter `strata` is 0.
+    /// Returns the rock strata as the stage with this key leaves them on a map with this grid, for cells of any
+    /// width. Returns `None` if the parameter `strata` is 0.
     pub fn strata(&self, grid: &Grid, key: Key) -> Option<StandingBeds> {
         let years = self.levels(grid).iter().map(|level| f64::from(level.steps) * level.step).sum();
         rock::strata(self, years, grid.cell, key)
     }
 
-    /// The levels from coarse to fine, the last one on the grid's own cells.
+    /// Returns the levels from coarse to fine; the last one is on the grid's own cells.
     fn levels(&self, grid: &Grid) -> Vec<Level> {
         let mut levels = Vec::new();
         let (mut stride, mut years, mut step, mut start) = (self.stride, self.years, self.step, 0.0);
@@ -197,7 +210,7 @@ impl StreamPower {
 }
 
 impl StreamPower {
-    /// Checks what a looped world cannot have.
+    /// Rejects parameters that cannot work on a map with looped edges.
     fn check_loops(&self, grid: &Grid) -> Result<()> {
         let none = |name: &str, value: f64, why: &str| {
             let conflict = || {
@@ -228,7 +241,7 @@ impl Model for StreamPower {
     fn about(&self) -> About {
         About {
             name: "stream_power",
-            summary: "Land rises and rivers cut it down: branching valleys and ridges over a base level.",
+            summary: "Land is uplifted and rivers incise it: branching valleys and ridges above a base level.",
             source: "Braun & Willett (2013), A very efficient O(n), implicit and parallel method to solve the stream power equation",
             family: Family::Erosion,
             uses: &[UPLIFT, ERODIBILITY, RAIN],
@@ -273,32 +286,36 @@ impl Model for StreamPower {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Rock and limit: 12. Filled heights, order, directions, masks: 10. What is gathered, and what comes of it: 12; with
-        // deposition then, in place of these and of the order, of cells in layers: who they are and where each drains, heights, levels, strengths, changes, loads, counts: 32.
+        // Bytes per cell. Rock and slope limit: 12. Filled heights, order, directions and masks: 10. Accumulated flow
+        // and incision strength: 12. With deposition, the following replaces these last and the order: for the cells
+        // in layers their index, receiver, elevation, level, strength, change, load and count: 32.
         let at_work = if self.deposition > 0.0 { 28 } else { 12 };
         (22 + at_work) * grid.len() as u64
     }
 
     fn local(&self, local: &mut Local) -> Option<&'static str> {
         let rules = &mut local.rules;
-        // On a slope in balance S ~ A^(−m/n).
+        // On a slope in equilibrium, S ~ A^(−m/n).
         rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
-        // A level lays its own grain over what the coarser one's has left: with more, slopes of hills come out too steep.
+        // Each refinement level adds its own grain to that of the coarser level; with a greater factor, hillslopes
+        // become too steep.
         rules.grain = (0.32 * self.grain).min(2.0) as f32;
-        // With less, medians of slopes of hills are more than 15 % under those of a global solution.
+        // With a smaller value, the median slope of hills is more than 15 % below that of a global solution.
         rules.balance = 12.0;
-        // Beds stand in cliffs with tables between them: the slope of a coarse cell is that of its cliffs, and tables stay gentle.
+        // Strata form cliffs with terraces between them: the slope of a coarse cell is that of its cliffs, and
+        // terraces stay gentle.
         rules.uplift = (1.0 / (1.0 + 1.2 * self.strata)) as f32;
-        // The rules' own numbers are those of this model's defaults. Where creep and cuts are alike (Perron et al. 2008), from the middle of a cell to its rim.
+        // The rules' own numbers are those of this model's defaults. This is half the length at which diffusion and
+        // incision are equal (Perron et al. 2008), which extends from the middle of a cell to its rim.
         let length = libm::pow(self.diffusion / self.erodibility.max(1e-30), 1.0 / (1.0 + 2.0 * self.area_exponent));
         rules.hillslope = (0.5 * length).clamp(0.0, 1e6) as f32;
-        // Floors are wider than planation cuts them at a time: rivers swing from side to side.
+        // Valley floors are wider than planation cuts them at any one time, because rivers shift from side to side.
         rules.floor = (2.0 * self.planation).min(1.0) as f32;
         rules.rise = self.planation_rise as f32;
-        // The limit varies; ground is held to where rock of its upper half stands.
+        // The limit varies from place to place; terrain is limited to the slope of the stronger half of the rock.
         let tan = libm::tan(self.slope_limit.to_radians()) * libm::exp(0.5 * self.slope_variation);
         rules.limit = if self.slope_limit > 0.0 { tan.clamp(0.01, 100.0) as f32 } else { 100.0 };
-        // Without beds what an earlier stage left stays.
+        // Without strata here, those of an earlier stage remain.
         if let Some(strata) = Grid::new([1, 1], local.cell).ok().and_then(|grid| self.strata(&grid, local.key)) {
             rules.strata = Some(Arc::new(strata));
         }
@@ -313,11 +330,11 @@ impl Model for StreamPower {
     }
 }
 
-/// The levels, one after the other.
+/// The stepper that runs the levels one after the other.
 struct CoarseToFine {
     model: StreamPower,
     levels: Vec<Level>,
-    /// The level at work, and its stepper.
+    /// The index of the current level, and its stepper.
     at_work: Option<(usize, Box<dyn Stepper>)>,
 }
 
@@ -343,7 +360,7 @@ impl Stepper for CoarseToFine {
     }
 }
 
-/// Checks that a factor's layer, if there is one, holds factors.
+/// Checks that a factor layer, if present, contains finite numbers from 0 on.
 fn check_factor(terrain: &Terrain, spec: &LayerSpec) -> Result<()> {
     let Some(field) = terrain.float(spec) else { return Ok(()) };
     match field.as_slice().iter().find(|x| !(0.0..f32::INFINITY).contains(*x)) {

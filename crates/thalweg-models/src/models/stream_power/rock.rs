@@ -1,4 +1,4 @@
-//! What the rock is like: where it rises how fast, how readily it erodes, and its beds.
+//! Properties of the rock: its uplift rate, its erodibility and its strata.
 
 use crate::models::stream_power::StreamPower;
 use thalweg_core::base::rng::Key;
@@ -6,25 +6,25 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Grid, Point};
 use thalweg_noise::strata::{BedSettings, Beds, Octaves, Pile, Risen, StandingBeds, Strike, Vary, log_normal};
 
-/// Faults are so many times as drawn out as the rock between them.
+/// The elongation of faults relative to that of the rock between them.
 const FAULTS: f64 = 2.0;
 
-/// The direction along which rock varies less, in the stage of this key.
+/// Returns the direction along which the rock varies less, in the stage with this key.
 fn strike(model: &StreamPower, key: Key) -> Strike {
     Strike::drawn(model.fabric, key.and(8))
 }
 
-/// Rock as functions of the place, worked out once for a grid.
+/// The rock's properties as functions of the place, computed once for a grid.
 pub struct Rock {
-    /// Uplift, in units a year; one value where it does not vary.
+    /// The uplift in height units per year; a single value if it does not vary.
     uplift: Vary,
-    /// Erodibility over the one declared; one value where it does not vary.
+    /// The erodibility relative to the parameter's; a single value if it does not vary.
     erodibility: Vary,
     beds: Option<Beds>,
 }
 
 impl Rock {
-    /// The rock of a stage of this key.
+    /// Computes the rock of the stage with this key.
     pub fn new(model: &StreamPower, grid: &Grid, key: Key) -> Self {
         let strike = strike(model, key);
         let regional = |variation: f64, wavelength: f64, key: Key| {
@@ -43,8 +43,8 @@ impl Rock {
         }
     }
 
-    /// Units that cell `k` rises between two times in years. Parts of a unit are not lost from step to step: what has
-    /// risen since the start is rounded, not the step.
+    /// Returns the height units by which cell `k` rises between two times in years. The total rise since the start is
+    /// rounded, not that of each step, so fractions of a unit are not lost.
     #[inline]
     pub fn rise(&self, k: usize, times: [f64; 2], factor: f32) -> i64 {
         let rate = f64::from(self.uplift.at(k) * factor);
@@ -52,20 +52,21 @@ impl Rock {
         after - before
     }
 
-    /// Erodibility of cell `k` over the one declared, without the beds.
+    /// Returns the erodibility of cell `k` relative to the parameter's, without the strata.
     #[inline]
     pub fn erodibility(&self, k: usize) -> f32 {
         self.erodibility.at(k)
     }
 
-    /// The beds, with metres of uplift by a time in years at any cell.
+    /// Returns the strata, risen by the uplift up to a time in years.
     pub fn beds(&self, time: f64) -> Option<Depth<'_>> {
         Some(Depth { beds: self.beds.as_ref()?, uplift: &self.uplift, time })
     }
 }
 
-/// The steepest slope that each cell bears, as rise over run: log-normal, of a red spectrum. Not from cell to cell, for a
-/// single weak cell wears grooves into all the slope above it, along the grid's axes.
+/// Computes the steepest stable slope of each cell, as rise over run: log-normal, with a red spectrum. It does not
+/// vary independently from cell to cell, because a single weak cell would erode grooves into the whole slope above
+/// it, along the grid's axes.
 pub fn bearing(model: &StreamPower, grid: &Grid, key: Key) -> Field<f32> {
     let tan = libm::tan(model.slope_limit.to_radians());
     let noise = Octaves::red(model.slope_variation, model.slope_wavelength, key, grid);
@@ -84,7 +85,8 @@ fn bed_settings(model: &StreamPower) -> BedSettings {
     }
 }
 
-/// The beds as they stand after `years`, for cells of any width; how far the rock has risen is known on cells of `cell` metres.
+/// Returns the strata as they are after `years`, for cells of any width; the rock's rise is sampled on cells of
+/// `cell` metres.
 pub fn strata(model: &StreamPower, years: f64, cell: f64, key: Key) -> Option<StandingBeds> {
     let risen = Risen {
         metres: model.uplift * years,
@@ -96,7 +98,7 @@ pub fn strata(model: &StreamPower, years: f64, cell: f64, key: Key) -> Option<St
     (model.strata > 0.0).then(|| StandingBeds::new(Beds::new(&bed_settings(model), key.and(4)), risen, cell))
 }
 
-/// The beds as they stand at a time: they rise with the rock.
+/// The strata at a time; they rise with the rock.
 pub struct Depth<'a> {
     beds: &'a Beds,
     uplift: &'a Vary,
@@ -108,14 +110,16 @@ impl Depth<'_> {
         self.beds.pile()
     }
 
-    /// Height of one of the pile's copies in cell `k`, which lies at (x, y) metres, in units.
+    /// Returns the bottom, in height units, of one of the repeated copies of the pile in cell `k`, whose centre is at
+    /// `place` in metres.
     #[inline]
     pub fn bottom(&self, k: usize, place: Point) -> i64 {
         let risen = f64::from(self.uplift.at(k)) * self.time;
         self.beds.bottom(risen, place)
     }
 
-    /// Softness, as a factor, of the rock at `height` units in cell `k`, which lies at (x, y) metres.
+    /// Returns the softness of the rock, as a factor, at `height` units in cell `k`, whose centre is at `place` in
+    /// metres.
     #[inline]
     pub fn softness(&self, k: usize, height: i32, place: Point) -> f64 {
         self.beds.pile().weight(i64::from(height) - self.bottom(k, place))
@@ -134,7 +138,8 @@ mod tests {
     fn rise_adds_up_whatever_the_steps() {
         let model = StreamPower { uplift: 3e-7, uplift_variation: 0.0, ..StreamPower::default() };
         let rock = Rock::new(&model, &grid(10.0, 4), Key::new(1, "rock"));
-        // 0.0197 units a year: most years rise by nothing, a million of them by what they should.
+        // The rate is 0.0197 units per year: in most years the rise is 0, and over a million years it has the right
+        // sum.
         let sum: i64 = (0..1_000_000).map(|t| rock.rise(0, [f64::from(t), f64::from(t + 1)], 1.0)).sum();
         assert_eq!(sum, (f64::from((3e-7 * UNITS) as f32) * 1e6).floor() as i64);
         assert!(sum > 19_000);
@@ -149,7 +154,8 @@ mod tests {
             Field::generate([cells, cells], |i, j| f64::from(rock.erodibility(i * cells + j)).ln())
         };
         let (coarse, fine) = (log(40.0, 128), log(20.0, 256));
-        // Means of four fine cells against the coarse cell: what differs are the octaves that only one of them carries.
+        // Compares the means of four fine cells with the coarse cell; they differ by the octaves that only one of
+        // them contains.
         let mean = |i: usize, j: usize| 0.25 * (0..4).map(|q| fine[(2 * i + q / 2, 2 * j + q % 2)]).sum::<f64>();
         let cells = || (0..128).flat_map(|i| (0..128).map(move |j| (i, j)));
         let (mut both, mut one, mut other) = (0.0, 0.0, 0.0);
@@ -164,7 +170,7 @@ mod tests {
             let mean = field.as_slice().iter().sum::<f64>() / n;
             field.as_slice().iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n
         };
-        // One more octave of deviation 0.3, and the regional field's 0.6⁶ of 0.56.
+        // One more octave of standard deviation 0.3, and the regional field's 0.6⁶ of 0.56.
         let more = variance(&fine) - variance(&coarse);
         assert!((0.04..0.15).contains(&more), "{more}");
     }
@@ -183,13 +189,14 @@ mod tests {
             rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, Point::new(x, 0.0))
         };
         let column: Vec<f64> = (0..200).map(|z| at(f64::from(z) * 10.0 + 0.5, 0.0, 0.0)).collect();
-        // 2 km of beds of 83 to 333 m: 6 to 24 boundaries; in turn soft (over 1) and hard.
+        // 2 km of beds of 83 to 333 m have 6 to 24 boundaries, and alternate between soft (over 1) and hard.
         let changes = column.windows(2).filter(|pair| (pair[0] > 1.0) != (pair[1] > 1.0)).count();
         assert!((6..=24).contains(&changes), "{changes}");
         assert!(column.iter().all(|s| (s.ln().abs() >= 0.29) && s.ln().abs() <= 1.01));
         for z in 0..100 {
             let z = f64::from(z) * 20.0 + 0.5;
-            // Towards 90° (east) beds go down: 100 m further they lie 1 m lower; in a million years they rise by 500 m.
+            // Beds dip towards 90° (east): 100 m further east they are 1 m lower. In a million years they rise by
+            // 500 m.
             assert_eq!(at(z, 0.0, 0.0), at(z - 2.0, 200.0, 0.0));
             assert_eq!(at(z, 0.0, 0.0), at(z + 500.0, 0.0, 1e6));
         }

@@ -1,50 +1,53 @@
-//! The implicit step: each cell falls towards the one it drains to, which has fallen before it.
+//! The implicit stream-power step: each cell is lowered towards its receiver, which has been lowered before it.
 
 use thalweg_core::{Cell, Height, Topology};
 use thalweg_flow::leads_to;
 use thalweg_noise::gradient::mix;
 
-/// Where water goes, and how strongly it cuts.
+/// The flow directions and the incision strength.
 pub struct Water<'a> {
-    /// Neighbour that each cell drains to.
+    /// The flow direction of each cell.
     pub codes: &'a [u8],
-    /// Cells, each before the one it drains to.
+    /// The cells, each before its receiver.
     pub order: Vec<u32>,
-    /// F of each cell in d = x + F·xⁿ, d its height over the cell it drains to, x what remains of it; for metres.
+    /// The strength F of each cell, for heights in metres, in the equation d = x + F·xⁿ, where d is the height above
+    /// the receiver and x the height that remains.
     pub strength: Vec<f32>,
-    /// The same for units over that for metres.
+    /// The factor from F for metres to F for height units.
     pub scale: f64,
-    /// Exponent of slope.
+    /// The slope exponent.
     pub n: f64,
-    /// Which cells lie beside which.
+    /// The topology that defines which cells are neighbours.
     pub topology: Topology,
-    /// The first cell, counted from the world's first.
+    /// The position of the grid's first cell, relative to the map's first cell.
     pub origin: Cell,
-    /// Makes the rounding of one step independent of the next one's.
+    /// A salt that makes the rounding of each step independent of the others.
     pub salt: u32,
 }
 
 impl Water<'_> {
-    /// F of cell `k`, for units.
+    /// Returns F of cell `k`, for height units.
     #[inline(always)]
     pub fn strength(&self, k: usize) -> f64 {
         f64::from(self.strength[k]) * self.scale
     }
 
-    /// The cell that cell `k` drains to, if it drains to one.
+    /// Returns the receiver of cell `k`, if it has one.
     #[inline(always)]
     pub fn below(&self, k: usize) -> Option<usize> {
         leads_to(self.topology, k, self.codes[k])
     }
 
-    /// A number from 0 to 1 for rounding at cell `k`: what is cut is right in the mean, however little it is.
+    /// Returns a random number from 0 to 1 for the rounding at cell `k`, so that incision is correct on average,
+    /// however small it is.
     #[inline(always)]
     pub fn chance(&self, k: usize) -> f64 {
         let k = if self.origin == Cell::new(0, 0) { k } else { self.in_world(k) };
         f64::from(mix(k as u32 ^ self.salt)) * (1.0 / 4_294_967_296.0)
     }
 
-    /// Number of cell `k` in the world, where a looped world is seen from another cell on.
+    /// Returns the index of cell `k` in the map. It differs from `k` if a looped map is viewed from another first
+    /// cell.
     fn in_world(&self, k: usize) -> usize {
         let [rows, cols] = self.topology.size;
         let [i, j] = [(k / cols + self.origin.row) % rows, (k % cols + self.origin.col) % cols];
@@ -52,11 +55,12 @@ impl Water<'_> {
     }
 }
 
-/// Cuts the ground by one implicit step (Braun & Willett 2013), from base level upwards; returns the units cut.
+/// Erodes the ground by one implicit step (Braun & Willett 2013), from base level upstream. Returns the eroded height
+/// units.
 ///
-/// `levels` holds the level of the water over each cell, and afterwards the new one: no cell is cut below the level of the
-/// water that it drains to, so a lake's floor stays as it is while the water stands over it. Cells that drain to none stay, at
-/// the level given. Loose ground, if there is any, is cut `ease` times as fast as the rock under it.
+/// `levels` contains the level of the water over each cell and is updated. No cell is cut below the water level of
+/// its receiver, so a lake's floor does not change while water stands above it. Cells without a receiver stay at the
+/// given level. Sediment, if there is any, is eroded `ease` times as fast as the rock below it.
 pub fn cut(
     ground: &mut [Height],
     levels: &mut [Height],
@@ -94,19 +98,20 @@ pub fn cut(
     sum
 }
 
-/// The height x that remains of d: the root of x + F·xⁿ = d in 0..d.
+/// Returns the height x that remains of d: the root of x + F·xⁿ = d in 0..d.
 ///
-/// For n = 1 exact; else by Newton's method within a bracket that it cannot leave, so from any start and for any F.
+/// The result is exact for n = 1. Otherwise Newton's method is used within a bracket that it cannot leave, so it
+/// converges for any F.
 #[inline(always)]
 pub fn remaining(d: f64, f: f64, n: f64) -> f64 {
     if n == 1.0 { d / (1.0 + f) } else { root(d, f, n) }
 }
 
 fn root(d: f64, f: f64, n: f64) -> f64 {
-    /// Units to which the root is found.
+    /// The tolerance of the root, in height units.
     const NEAR: f64 = 1e-3;
     let (mut low, mut high) = (0.0, d);
-    // Neither part is more than the whole.
+    // Each of the two terms is at most d, which bounds x.
     let mut x = d.min(libm::pow(d / f, 1.0 / n));
     for _ in 0..100 {
         let power = f * libm::pow(x, n);
@@ -128,15 +133,16 @@ fn root(d: f64, f: f64, n: f64) -> f64 {
     x
 }
 
-/// The same under `cover` units of loose ground, that is cut `ease` times as fast: what part of the step the cover takes
-/// is known from the height at which rock appears, the rest is left for the rock.
+/// Returns the same under `cover` units of sediment, which is eroded `ease` times as fast. The share of the step that
+/// the cover takes is computed from the height at which the rock is exposed; the rest of the step applies to the
+/// rock.
 fn covered(d: f64, cover: f64, f: f64, ease: f64, n: f64) -> f64 {
     let loose = remaining(d, f * ease, n);
     if loose >= d - cover {
         return loose;
     }
     let rock = d - cover;
-    // F·s·rockⁿ = cover for the part s of the step.
+    // Solves F·s·rockⁿ = cover for the share s of the step.
     let share = (cover / (f * ease * if n == 1.0 { rock } else { libm::pow(rock, n) })).min(1.0);
     remaining(rock, f * (1.0 - share), n)
 }
@@ -147,7 +153,7 @@ mod tests {
     use thalweg_core::base::rng::Key;
     use thalweg_flow::OUT;
 
-    /// The root by halving, in the logarithm of x: for any n, however steep.
+    /// Finds the root by bisection of the logarithm of x, for any n, however steep.
     fn bisection(d: f64, f: f64, n: f64) -> f64 {
         let (mut low, mut high) = (0.0, d);
         for _ in 0..200 {
@@ -164,10 +170,11 @@ mod tests {
             let key = key.and(t);
             let n = [0.3, 0.5, 0.9, 1.0, 1.0 + 1e-9, 1.5, 2.0, 3.0, 5.0][t as usize % 9];
             let d = libm::exp2(31.0 * key.and(1).unit());
-            // From next to nothing to all of d, on both sides of F·dⁿ = d.
+            // F ranges from negligible to cutting almost all of d, on both sides of F·dⁿ = d.
             let f = d.powf(1.0 - n) * libm::exp2(60.0 * key.and(2).unit() - 30.0);
             let (found, exact) = (remaining(d, f, n), bisection(d, f, n));
-            // A last step of 10⁻³ units; Newton's error is then far less, that of a last halving no more.
+            // The last step is within 10⁻³ units; Newton's error is then far less, and that of a bisection step no
+            // more.
             assert!((found - exact).abs() <= 2e-3 + 1e-12 * d, "n {n} d {d} F {f}: {found} for {exact}");
         }
     }
@@ -184,7 +191,8 @@ mod tests {
     fn loose_cover_goes_first_and_rock_takes_what_is_left_of_the_step() {
         for n in [0.5, 1.0, 2.0] {
             let (d, f) = (1e6, 0.2 * 1e6f64.powf(1.0 - n));
-            // Thick cover: as if all were loose. No ease: as if there were none. Continuous between.
+            // A thick cover gives the same as sediment alone. Without ease the cover makes no difference. The result
+            // is continuous in between.
             assert_eq!(covered(d, 9e5, f, 3.0, n), remaining(d, 3.0 * f, n));
             let whole = remaining(d, f, n);
             assert!(covered(d, 1.0, f, 3.0, n) < whole + 2e-3 && covered(d, 1.0, f, 3.0, n) > whole - 3.0);
@@ -199,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_chain_with_a_lake_is_cut_to_the_water_and_not_below() {
-        // West to east: base at 0, an outlet at 50, a lake of level 50 over floors at 20 and 10, land at 80. All drain west.
+        // From west to east: base level at 0, an outlet at 50, a lake of level 50 over floors at 20 and 10, land at
+        // 80. All drain west.
         let heights = [0, 50, 20, 10, 80].map(Height);
         let mut levels = [0, 50, 50, 50, 80].map(Height);
         let mut ground = heights;
@@ -217,8 +226,8 @@ mod tests {
             salt: 9,
         };
         let sum = cut(&mut ground, &mut levels, None, &water, 1.0);
-        // The outlet keeps half of 50, the lake falls to that, floors below it stay, and the land keeps half of 80 − 25
-        // over it, rounded either way.
+        // The outlet keeps half of 50 and the lake falls to that level; the floors below it stay, and the land keeps
+        // half of 80 − 25 above it, rounded either way.
         assert_eq!(ground[..4], [0, 25, 20, 10].map(Height));
         assert_eq!(levels[..4], [0, 25, 25, 25].map(Height));
         assert!([52, 53].contains(&ground[4].0));
@@ -244,7 +253,7 @@ mod tests {
             };
             cut(&mut ground, &mut levels, None, &water, 1.0);
         }
-        // A tenth of a unit each time: 99.5 ± 9.5 in all; four deviations.
+        // Each cut is a tenth of a unit: the sum is 99.5 ± 9.5, tested to four standard deviations.
         assert!((60..140).contains(&(10_000 - ground[1].0)), "{}", ground[1].0);
     }
 }

@@ -1,4 +1,4 @@
-//! One step: rise, drainage, cuts, slopes.
+//! One time step of stream power: uplift, drainage, incision, hillslopes.
 
 use rayon::prelude::*;
 
@@ -19,39 +19,40 @@ use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{D8, Directions, FlowGraph, Land, OUT, accumulate, multiple};
 use thalweg_noise::gradient::mix;
 
-/// Rivers at work on the cells of a terrain.
+/// The stepper of one level, working on the cells of a terrain.
 pub struct Rivers {
     model: StreamPower,
     level: Level,
-    /// What depends on the stage's key and the grid alone.
+    /// The values that depend on the stage's key and the grid alone, kept between steps.
     place: Option<(Key, Grid, Place)>,
 }
 
-/// Rock, and how steep it can stand, worked out when slopes first slide.
+/// The rock and its steepest stable slope; the latter is computed when slopes are first limited.
 struct Place {
     rock: Rock,
     limit: Option<Field<f32>>,
 }
 
-/// Where water goes.
+/// The drainage of the terrain.
 struct Drained {
-    /// The filled ground.
+    /// The depression-filled surface.
     levels: Field<Height>,
-    /// Where each cell drains to.
+    /// The flow direction of each cell.
     codes: Directions,
-    /// What drains through each cell, in parts of one.
+    /// The accumulated flow through each cell, in units of 1/[`ONE`] cells.
     sums: Vec<i64>,
-    /// Cells, each before the one it drains to.
+    /// The cells, each before its receiver.
     order: Vec<u32>,
 }
 
-/// Outer part of a floor that is its foot.
+/// The outer share of a valley floor that forms its foot slope.
 const FOOT: f64 = 0.6;
 
-/// The most that a river swings in a step, in half widths of its floor: farther it would leave the floor.
+/// The greatest lateral shift of a river in a step, in half widths of its floor: with more it would leave the floor.
 const WIDEST_SWING: f64 = 1.2;
 
-/// Parts of a cell that are kept apart when water spreads: 2³⁰ of them, on up to 2³² cells.
+/// The weight of one cell in flow accumulation, when flow is divided between receivers: 2³⁰ parts, which leaves room
+/// for 2³² cells in an `i64`.
 const ONE: i64 = 1 << 30;
 
 impl Rivers {
@@ -59,7 +60,7 @@ impl Rivers {
         Self { model, level, place: None }
     }
 
-    /// What depends on the place, worked out when it is first needed.
+    /// Returns the values that depend on the place, computing them at first use.
     fn place(&mut self, grid: &Grid, key: Key) -> Place {
         match self.place.take() {
             Some((at, of, place)) if at == key && of == *grid => place,
@@ -81,31 +82,31 @@ impl Stepper for Rivers {
         budget += self.slide(terrain, &held, &mut place, tick.key, times[1])?;
         if !leads_out(terrain) {
             let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.ground.size(), Height::ZERO));
-            // What rivers carry in a step is far under 2⁶³ units.
+            // The sediment that rivers carry in a step is far below 2⁶³ units.
             let amount = budget.exported.clamp(0, i64::MAX.into()) as i64;
             let laid = slopes::settle(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
             budget.deposited += i128::from(laid);
             budget.exported -= i128::from(laid);
         }
-        // After the last step nothing needs it.
+        // The rock is not needed after the last step.
         self.place = (tick.step + 1 < self.level.steps).then(|| (tick.key, terrain.grid.clone(), place));
         Ok(budget)
     }
 }
 
-/// Bands in which gathered water becomes strength.
+/// The number of bands in which accumulated flow is converted to incision strength.
 const BANDS: usize = 8;
 
-/// Cells that one task looks at, at least.
+/// The least number of cells per parallel task.
 const PIECE: usize = 1 << 14;
 
-/// Does something to what is known of the cells at base level.
+/// Applies `act` to the values of the cells at base level.
 fn each<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sync) {
     let cells = values.par_iter_mut().zip(held.as_slice()).with_min_len(PIECE);
     cells.filter(|(_, held)| **held).for_each(|(value, _)| act(value));
 }
 
-/// Raises the land between two times in years.
+/// Applies the uplift between two times in years.
 fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> MassBalance {
     let cols = terrain.grid.cols();
     let mut ground = std::mem::replace(&mut terrain.ground, Field::new([0, 0], Height::ZERO));
@@ -130,7 +131,7 @@ fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2])
 }
 
 impl Rivers {
-    /// Lets rivers cut, and lay where they are to.
+    /// Applies fluvial incision, deposition (if enabled) and planation.
     fn cut(
         &self,
         terrain: &mut Terrain,
@@ -142,7 +143,7 @@ impl Rivers {
         let model = &self.model;
         let cols = terrain.grid.cols();
         let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
-        // What is at base level does not change, even if it drains on to a neighbour.
+        // Cells at base level do not change, even if they drain to a neighbour.
         each(codes.as_mut_slice(), held, |code| *code = (*code).max(OUT));
         if let Some(sea) = terrain.grid.sea_level {
             each(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
@@ -180,7 +181,7 @@ impl Rivers {
         Ok(budget)
     }
 
-    /// Lets rivers cut floors to both sides; returns the units cut.
+    /// Lets rivers erode valley floors laterally. Returns the eroded height units.
     fn widen(
         &self,
         terrain: &mut Terrain,
@@ -225,7 +226,7 @@ impl Rivers {
         }
     }
 
-    /// Finds where water goes.
+    /// Computes the flow directions and the flow accumulation.
     fn drained(&self, terrain: &Terrain) -> Result<Drained> {
         let land = Land::of(terrain);
         let mut drainage = FlowGraph::new(&land);
@@ -253,7 +254,7 @@ impl Rivers {
         Ok(Drained { levels, codes, sums, order })
     }
 
-    /// F of each cell, see [`Water`], of the water that passes it.
+    /// Computes F of each cell (see [`Water`]) from the flow through it.
     fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, mut sums: Vec<i64>, time: f64) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
         let scale = model.erodibility * self.level.step;
@@ -271,13 +272,15 @@ impl Rivers {
                 if code >= OUT {
                     continue;
                 }
+                // F = K·Δt·Aᵐ·Δx^(−n), with K from the rock, the factor layer and the strata.
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
                 let bed = beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, grid.center(i, j)));
                 let power = f64::from(exp2(m * log2(sums[k].max(1) as f32 * area)));
                 *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
             }
         };
-        // Band by band from the last one, so that what takes twice the memory goes as strength comes.
+        // Processes bands from the last one on and frees their flow accumulation, which takes twice as much memory as
+        // the strength.
         let band = cols * (sums.len() / cols).div_ceil(BANDS).max(1);
         while !sums.is_empty() {
             let first = (sums.len() - 1) / band * band;
@@ -289,7 +292,7 @@ impl Rivers {
         strength
     }
 
-    /// Lets slopes creep, and slide to what they can bear.
+    /// Applies hillslope diffusion, and limits slopes to the steepest that the rock can bear.
     fn slide(
         &self,
         terrain: &mut Terrain,

@@ -1,4 +1,4 @@
-//! The courses of rivers, from cell to cell on a grid, smoothed to lines.
+//! The paths of rivers, from cell to cell on a grid, smoothed to lines.
 
 use crate::process::floors::Valley;
 use thalweg_core::base::rng::Key;
@@ -8,44 +8,45 @@ use thalweg_flow::Directions;
 use thalweg_noise::gradient;
 use thalweg_noise::waves::Waves;
 
-/// A point of a river's line.
+/// A vertex of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LineVertex {
-    /// Its position in rows and columns; the middle of a cell is a whole number.
+    /// The position in rows and columns; the centre of a cell has whole numbers.
     pub place: Cell<f64>,
-    /// Elevation of the river, in units.
+    /// The elevation of the river, in height units.
     pub level: f64,
-    /// Depth of its bed in the floor, in units.
+    /// The depth of its bed below the floor, in height units.
     pub bed: f64,
     /// Half the floor's width to the left and to the right of the river, in cells.
     pub width: [f64; 2],
 }
 
-/// A stretch of a river's line.
+/// A segment of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
-    /// Its upper and its lower end.
+    /// The upper and the lower end.
     pub ends: [LineVertex; 2],
-    /// The stream that it is part of, from a head to the river that it joins.
+    /// The stream to which it belongs, from its head to the river that it joins.
     pub stream: u32,
 }
 
-/// None of a cell's neighbours.
+/// The index that stands for no cell.
 const NONE: u32 = u32::MAX;
 
-/// A cell of a river: column, row, level, √catchment (m) and how easily its banks give; then where it goes and where most of its water comes from.
+/// The cells of rivers. `values` contains the column, row, level, √(drainage area) in metres and the ease with which
+/// its banks erode; `down` is the receiver, and `up` the neighbour that contributes most of the water.
 struct River {
     values: Vec<[f64; 5]>,
     down: Vec<u32>,
     up: Vec<u32>,
 }
 
-/// Lines along all rivers: cells through which `threshold` drains, in stretches of a quarter of the floor's width or more,
-/// stream by stream.
+/// Computes lines along all rivers, that is, all cells with a drainage area of at least `threshold`. The lines
+/// consist of stretches of a quarter of the floor's width or more, ordered by stream.
 ///
-/// Places, levels and catchments are means along the stream (twice, over a floor's width to each side), so a line has neither
-/// the steps of directions from cell to cell nor those of confluences. A tributary's line ends where it comes to the floor
-/// of the river it joins: that floor is the river's own.
+/// Positions, levels and drainage areas are averaged along the stream (twice, over a floor's width to each side), so
+/// a line has neither the steps of flow directions nor those of confluences. A tributary's line ends where it reaches
+/// the floor of the river that it joins, because that floor belongs to the river.
 pub fn lines(
     grid: &Grid,
     drained: (&Field<Height>, &Directions, &Field<u32>),
@@ -66,7 +67,7 @@ pub fn lines(
         let width = [0, 1].map(|side: usize| {
             metres * bends[side].factor(east + valley.moved * [1.0, -1.0][side], south, metres) / grid.cell
         });
-        // Where the floor is narrow, and where the line ends, there is no room to swing.
+        // A river does not shift where its floor is narrow or where its line ends.
         let swing =
             swings.at(east + 0.7 * valley.moved, south + 0.7 * valley.moved, valley.half_width(root)) / grid.cell;
         let [ahead, back] = [river.down[k as usize], river.up[k as usize]];
@@ -107,19 +108,19 @@ pub fn lines(
     stretches
 }
 
-/// The wider half of a floor, in metres.
+/// Returns the wider half of a floor, in metres.
 fn wider(point: &LineVertex, cell: f64) -> f64 {
     cell * point.width[0].max(point.width[1])
 }
 
-/// Distance between two points in cells.
+/// Returns the distance between two vertices in cells.
 fn apart(a: &LineVertex, b: &LineVertex) -> f64 {
     let (dx, dy) = (b.place.col - a.place.col, b.place.row - a.place.row);
     (dx * dx + dy * dy).sqrt()
 }
 
 impl River {
-    /// The cell of another stream that the stream from `head` on joins, if it joins one.
+    /// Returns the cell of another stream that the stream from `head` on joins, if there is one.
     fn mouth(&self, head: u32) -> Option<u32> {
         let mut cell = head;
         loop {
@@ -132,8 +133,8 @@ impl River {
     }
 }
 
-/// The cells of rivers, linked along their streams. Of several that join, the one with the greatest catchment goes on; of
-/// equals the first in world order.
+/// Returns the cells of rivers, linked along their streams. At a confluence the stream with the greatest drainage
+/// area continues; of equal ones the first in row-major order.
 fn channels(
     grid: &Grid,
     (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
@@ -143,7 +144,7 @@ fn channels(
     let cols = grid.cols();
     let area = |k: usize| f64::from(cells[k]) * grid.cell_area();
     let places: Vec<usize> = (0..cells.len()).filter(|k| cells[*k] > 0 && area(*k) >= valley.threshold).collect();
-    // Water that has reached the sea runs no lower.
+    // The level of water that has reached the sea is not below sea level.
     let sea = grid.sea_level.map_or(i32::MIN, |sea| sea.0);
     let values = places.iter().map(|k| {
         let level = surface[*k].0.max(sea);
@@ -165,7 +166,7 @@ fn channels(
     River { values, down, up }
 }
 
-/// Means along the stream over a floor's width to each side, less where the stream begins or ends sooner.
+/// Averages along the stream over a floor's width to each side, or less where the stream begins or ends earlier.
 fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 5]> {
     let mean = |k: usize| {
         let reach = (valley.half_width(river.values[k][3]) / cell).clamp(2.0, 200.0) as usize;
@@ -188,17 +189,18 @@ fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 5]> {
     (0..river.values.len()).map(mean).collect()
 }
 
-/// How a river swings from side to side.
+/// The lateral shift of a river within its floor.
 struct Swings {
     waves: Waves,
     wander: f64,
 }
 
 impl Swings {
-    /// From swing to swing, in half widths of the floor: that of meanders' belts (Leopold & Wolman 1960).
+    /// The wavelength of the shift, in half widths of the floor: that of meander belts (Leopold & Wolman 1960).
     const WAVELENGTH: f64 = 7.0;
 
-    /// How far, in metres, a river whose floor is `metres` wide to each side lies off its course at a place in world metres.
+    /// Returns the lateral displacement in metres of a river from its smoothed path, at a place in world coordinates
+    /// in metres. `metres` is half the floor's width.
     fn at(&self, x: f64, y: f64, metres: f64) -> f64 {
         if self.wander == 0.0 || metres <= 0.0 {
             return 0.0;
@@ -207,10 +209,10 @@ impl Swings {
     }
 }
 
-/// How the width of a floor varies along its river.
+/// The variation of a floor's width along its river.
 struct Bends {
     waves: Waves,
-    /// Wavelength over half width.
+    /// The wavelength in half widths.
     wavelength: f64,
     deviation: f64,
 }
@@ -221,8 +223,8 @@ impl Bends {
         Self { waves, wavelength: valley.wavelength, deviation: valley.uneven / f64::from(gradient::DEVIATION) }
     }
 
-    /// The factor on a half width of `metres` at a place in world metres. Waves shorter than the floor is wide would cut
-    /// scallops into its sides, so their length goes with the width.
+    /// Returns the factor on a half width of `metres` at a place in world coordinates in metres. The wavelength grows
+    /// with the width, because waves shorter than the floor's width would cut scallops into its sides.
     fn factor(&self, x: f64, y: f64, metres: f64) -> f64 {
         if self.deviation == 0.0 || metres <= 0.0 {
             return 1.0;

@@ -1,4 +1,4 @@
-//! Cutting floors along the lines of rivers.
+//! Erosion of valley floors along the lines of rivers.
 
 use rayon::prelude::*;
 
@@ -7,13 +7,14 @@ use crate::process::floors::course::Stretch;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height};
 
-/// Rows that one task cuts.
+/// The number of rows per parallel task.
 const BAND: usize = 32;
 
-/// Lowers the ground beside the stretches to their floors; nothing is raised, cells without data stay.
+/// Lowers the ground near the stretches to their valley floors. No cell is raised, and cells without data stay.
 ///
-/// Of one stream, the stretch counts that a cell lies nearest to, in floor's widths: a lower one further on must not dig beneath
-/// the river. Of several streams the deepest cut counts. So neither the order of streams nor that of threads shows.
+/// Within one stream, a cell takes the stretch that is nearest to it in widths of the floor, because a lower stretch
+/// further downstream must not cut below the river. Among several streams the deepest cut counts. The result
+/// therefore depends neither on the order of streams nor on that of threads.
 pub fn carve(
     ground: &mut Field<Height>,
     nodata: Option<&Field<bool>>,
@@ -41,6 +42,8 @@ pub fn carve(
                 for j in columns.clone() {
                     let k = r * cols + j;
                     let floor = Floor::of(stretch, Cell::new((first + r) as f64, j as f64), valley, cell);
+                    // Stretches are ordered by stream: when the next stream begins, apply the floor of the previous
+                    // one.
                     if floors[k].stream != floor.stream {
                         ground[k] = ground[k].min(floors[k].cut(before[k], valley));
                         floors[k] = Floor { stream: floor.stream, ..Floor::NONE };
@@ -61,15 +64,15 @@ pub fn carve(
     });
 }
 
-/// Half the width of a bed, in cells: cells of it touch, whichever way it runs.
+/// Half the width of a bed, in cells. It is wide enough for the bed's cells to touch in any direction.
 const BED: f64 = 0.8;
 
-/// What a stretch makes of a cell.
+/// The valley floor that a stretch gives to a cell.
 #[derive(Clone, Copy)]
 struct Floor {
-    /// Distance from the river in widths of the floor on that side.
+    /// The distance from the river, in half widths of the floor on that side.
     apart: f64,
-    /// Elevation of the floor, in units.
+    /// The elevation of the floor, in height units.
     level: f64,
     stream: u32,
 }
@@ -84,16 +87,16 @@ impl Floor {
         let t = if square > 0.0 { ((px * ax + py * ay) / square).clamp(0.0, 1.0) } else { 0.0 };
         let [dx, dy] = [px - t * ax, py - t * ay];
         let distance = (dx * dx + dy * dy).sqrt();
-        // Rows grow southward: what lies to the left of a river as it flows has a negative cross product.
+        // Rows increase southward, so a cell to the left of the flow direction has a negative cross product.
         let side = usize::from(ax * py - ay * px > 0.0);
         let width = upper.width[side] + t * (lower.width[side] - upper.width[side]);
         let apart = distance / width;
-        // A parabola over the outer part, as steep as the foot at the rim.
+        // The foot slope is a parabola over the outer part, which reaches the slope `foot` at the rim.
         let outer = (apart + valley.edge - 1.0).max(0.0);
         let foot = if outer > 0.0 { 0.5 * valley.foot * width * outer * outer / valley.edge } else { 0.0 };
         let rise = (valley.rise * distance + foot) * cell * UNITS;
         let bed = upper.bed + t * (lower.bed - upper.bed);
-        // The bed is a little lower than the river was, so that the river goes there.
+        // The bed is slightly lower than the river was, so that the river follows it.
         let over = if distance < BED { -0.25 * bed } else { bed + rise };
         let level = upper.level + t * (lower.level - upper.level) + over;
         Self { apart, level, stream: *stream }
@@ -103,7 +106,7 @@ impl Floor {
         self.apart < other.apart || (self.apart == other.apart && self.level < other.level)
     }
 
-    /// What is left of a cell's height.
+    /// Returns the height of a cell after the cut.
     fn cut(&self, height: Height, valley: &Valley) -> Height {
         let over = f64::from(height.0) - self.level;
         let cut = if over > 0.0 { over * valley.share * eased(self.apart, valley.edge) } else { 0.0 };
@@ -111,14 +114,15 @@ impl Floor {
     }
 }
 
-/// The first and the last column, and the first and the last row, that a stretch can reach.
+/// Returns the first and the last column, and the first and the last row, that a stretch can affect.
 fn extent(Stretch { ends: [upper, lower], .. }: &Stretch) -> [[f64; 2]; 2] {
     let widest = upper.width.iter().chain(&lower.width).fold(0.0, |a: f64, b| a.max(*b));
     let reached = |a: f64, b: f64| [a.min(b) - widest, a.max(b) + widest];
     [reached(upper.place.col, lower.place.col), reached(upper.place.row, lower.place.row)]
 }
 
-/// Share of the cut at a distance of `apart` widths: all of it, easing out over the outer part `edge` without a rim.
+/// Returns the share of the cut at a distance of `apart` half widths: 1 inside, easing out smoothly over the outer
+/// part `edge`.
 fn eased(apart: f64, edge: f64) -> f64 {
     let inward = (1.0 - apart).max(0.0);
     if inward >= edge {

@@ -1,4 +1,4 @@
-//! Valley floors along rivers: flat ground that a river has cut to both sides.
+//! Valley floors along rivers: flat ground that a river has eroded laterally.
 
 mod course;
 mod cut;
@@ -7,66 +7,68 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::Directions;
 
-/// A valley's form in SI units, for [`carve_floors`].
+/// The shape of a valley in SI units, for [`carve_floors`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Valley {
-    /// Catchment from which a river cuts a floor, m².
+    /// The drainage area from which on a river erodes a floor, m².
     pub threshold: f64,
-    /// Half the floor's width for each metre of the catchment's root.
+    /// Half the floor's width, in metres per metre of the square root of the drainage area.
     pub width: f64,
     /// The greatest half width, m.
     pub widest: f64,
-    /// How fast the floor rises away from the river, in metres per metre.
+    /// The slope of the floor away from the river, in metres per metre.
     pub rise: f64,
-    /// Outer part of the floor over which the cut eases out, 0 to 1.
+    /// The outer part of the floor over which the cut eases out, 0 to 1.
     pub edge: f64,
-    /// Standard deviation of the width's logarithm.
+    /// The standard deviation of the logarithm of the width.
     pub uneven: f64,
-    /// Distance from one wide place to the next, in half widths.
+    /// The distance from one wide place to the next, in half widths.
     pub wavelength: f64,
-    /// Share of the cut that is made, 0 to 1.
+    /// The share of the cut that is made, 0 to 1.
     pub share: f64,
-    /// How steep the ground becomes at the floor's rim: a concave foot instead of an edge; 0 for none.
+    /// The slope of the ground at the floor's rim, which forms a concave foot instead of an edge; 0 for none.
     pub foot: f64,
-    /// How far the river swings to both sides of its smoothed course, in half widths: a standard deviation. What it undercuts it leaves
-    /// when it has gone on.
+    /// The standard deviation of the river's shift to either side of its smoothed path, in half widths. The banks
+    /// that it has undercut remain after it has moved on.
     pub wander: f64,
-    /// How deep a bed lies in the floor of a river that drains 1 km²; 0 for none.
+    /// The depth in metres of the bed below the floor, for a river that drains 1 km²; 0 for none.
     pub bed: f64,
-    /// Narrowest half width that is cut, m: narrower floors show as steps from cell to cell.
+    /// The least half width that is eroded, m; narrower floors would appear as steps from cell to cell.
     pub narrowest: f64,
-    /// By how much the places that are wide have moved, eastward on the left side and westward on the right, m.
+    /// The distance by which the wide places have moved, eastward on the left side and westward on the right, m.
     pub moved: f64,
 }
 
 impl Valley {
-    /// The usual greatest half width, m.
+    /// The default of the greatest half width, m.
     pub const WIDEST: f64 = 500.0;
-    /// The usual outer part over which the cut eases out.
+    /// The default of the outer part over which the cut eases out.
     pub const EDGE: f64 = 0.4;
-    /// The usual unevenness.
+    /// The default of the unevenness.
     pub const UNEVEN: f64 = 0.35;
-    /// The usual distance from one wide place to the next, in half widths.
+    /// The default distance from one wide place to the next, in half widths.
     pub const WAVELENGTH: f64 = 8.0;
 
-    /// Half the floor's width in metres, before its unevenness, where the root of the catchment is `root` metres.
+    /// Returns half the floor's width in metres, before its unevenness; `root` is the square root of the drainage
+    /// area in metres.
     fn half_width(&self, root: f64) -> f64 {
         let grown = if self.threshold > 0.0 { (root * root / self.threshold - 1.0).clamp(0.0, 1.0) } else { 1.0 };
         (self.width * root).min(self.widest) * grown
     }
 
-    /// How deep the bed of a river lies in its floor, m, where the root of the catchment is `root` metres: bankfull depth grows as
-    /// about the cube root of the catchment (Leopold & Maddock 1953).
+    /// Returns the depth of the river's bed below its floor, m; `root` is the square root of the drainage area in
+    /// metres. Bankfull depth grows roughly with the cube root of the drainage area (Leopold & Maddock 1953).
     fn bed(&self, root: f64) -> f64 {
         self.bed * libm::pow((1e-3 * root).max(0.0), 0.6)
     }
 }
 
-/// Cuts valley floors into the ground, along rivers that are already known.
+/// Erodes valley floors into the ground, along rivers that are already known.
 ///
-/// `surface` is the level of the water (such as the filled ground), `directions` and `cells` (number of cells that drain through each)
-/// are taken over it, all of the grid's size. `key` gives the noise of the width; `ease` is a factor on it cell by cell, by the
-/// rock. Only lowers; the caller books the difference.
+/// `surface` is the level of the water (for example the depression-filled surface); `directions` and `cells` (the
+/// number of cells that drain through each cell) are derived from it. All have the grid's size. `key` seeds the noise
+/// of the width; `ease` is a factor on the width for each cell, from the rock. The function only lowers cells; the
+/// caller books the difference in the mass balance.
 pub fn carve_floors(
     ground: &mut Field<Height>,
     nodata: Option<&Field<bool>>,

@@ -1,56 +1,58 @@
-//! [`PlantKind`]: the kinds of plants, and what each can bear.
+//! [`PlantKind`]: the kinds of plants and their requirements.
 
-/// What a plant looks like from afar; pictures draw each form in their own way.
+/// The appearance of a plant from a distance; renderers draw each form in their own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlantForm {
     /// A stem with whorls of branches: a cone.
     Cone,
     /// A crown of balls on a bare stem.
     Ball,
-    /// A dome that hangs to the ground.
+    /// A dome that hangs down to the ground.
     Dome,
     /// A low mat of branches.
     Mat,
-    /// Stems from one foot.
+    /// Several stems from one root.
     Bush,
-    /// Blades from one foot.
+    /// Blades from one root.
     Tuft,
 }
 
-/// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`ForestRules`](super::ForestRules).
+/// A kind of plant: its appearance, where it takes root, and how it differs from the common
+/// [`ForestRules`](super::ForestRules).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PlantKind {
-    /// Its one name: tables, files, parameters.
+    /// The unique name, used in tables, files and parameters.
     pub name: &'static str,
-    /// What it looks like.
+    /// The appearance.
     pub form: PlantForm,
-    /// Height of a grown one in metres.
+    /// The height of a full-grown plant in metres.
     pub height: f32,
-    /// Width of its crown in metres.
+    /// The width of its crown in metres.
     pub crown: f32,
-    /// Steepest ground that it takes root on, as a tangent.
+    /// The steepest ground on which it takes root, as a tangent.
     pub slope: f32,
-    /// Elevations above the sea that it takes root between, as shares of the tree line's; infinite where there is no
-    /// limit.
+    /// The range of elevations above the sea in which it takes root, as shares of the tree line's elevation; infinite
+    /// where there is no limit.
     pub elevation: [f32; 2],
-    /// Wetness of the ground (0 drained, 1 saturated) that it takes root between; infinite where there is no limit.
+    /// The range of soil wetness (0 drained, 1 saturated) in which it takes root; infinite where there is no limit.
     pub wetness: [f32; 2],
-    /// Distance to open water in metres within which alone it takes root; `None` leaves it free.
+    /// The greatest distance to open water in metres at which it takes root; `None` for any distance.
     pub shore: Option<f64>,
-    /// Density that it adds where it stands: 1 holds the ground wholly.
+    /// The root density that it adds where it stands; 1 holds the soil completely.
     pub roots: f32,
-    /// Side of its patch of roots, as a share of the rules'.
+    /// The side of its patch of roots, as a share of the rules' value.
     pub patch: f32,
-    /// Factors on the rules' growth, seeding and death.
+    /// The factors on the rules' growth, seeding and death rates.
     pub pace: [f32; 3],
 }
 
-/// A limit that is none.
+/// The value for a limit that does not apply.
 const ANY: f32 = f32::INFINITY;
 
-/// Every kind. Sizes and places are those of temperate mountains; heights, limits and root strengths are ours, set by the
-/// usual order of belts and successions (Ellenberg 2009, *Vegetation Ecology of Central Europe*).
+/// All kinds of plants. Sizes and habitats are those of temperate mountains; heights, limits and root strengths are
+/// our own, set by the usual order of vegetation belts and successions (Ellenberg 2009, *Vegetation Ecology of
+/// Central Europe*).
 pub const KINDS: [PlantKind; 6] = [
     PlantKind {
         name: "conifer",
@@ -132,7 +134,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
 ];
 
-/// The number of the kind of that name in [`KINDS`]; `None` if there is none.
+/// Returns the index in [`KINDS`] of the kind of that name, or `None` if there is none.
 pub fn find(name: &str) -> Option<u8> {
     KINDS.iter().position(|kind| kind.name == name).map(|number| number as u8)
 }

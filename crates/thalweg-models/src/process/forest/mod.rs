@@ -1,8 +1,8 @@
-//! [`Forest`]: plants as things, which spawn, grow, seed and die beside the water, and whose roots hold the soil.
+//! [`Forest`]: individual plants that germinate, grow, seed and die, and whose roots hold the soil.
 //!
-//! The rules are those of McDonald (2020, *Procedural Hydrology*), in world terms: seeds fall on so many square kilometres
-//! and fly so many metres, whatever the cells. Any model may keep a forest: it reads it from the terrain's table, lets
-//! it step beside its own steps, heeds its density, and writes it back.
+//! The rules are those of McDonald (2020, *Procedural Hydrology*), in world units: seeds fall per square kilometre
+//! and fly a distance in metres, whatever the cell width. Any model can maintain a forest: it reads the forest from
+//! the terrain's table, steps it along with its own steps, uses its density, and writes it back.
 
 mod kinds;
 mod roots;
@@ -22,59 +22,63 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::LayerSpec;
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Size};
 
-/// Where plants may grow.
+/// The fertility of the soil.
 pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
 
-/// Size of a plant that has just taken root, of a grown one's.
+/// The size of a plant that has just taken root, relative to a full-grown one.
 const YOUNG: f32 = 0.5;
 
-/// Most plants that a forest may come to, 64 bytes and more each; and most seeds from nowhere in a step.
+/// The greatest number of plants in a forest, which take 64 bytes and more each; also the greatest number of
+/// spontaneous seeds in a step.
 pub const MAX_TREES: f64 = 5e7;
 
-/// Plants stepped together by one thread.
+/// The number of plants that one task steps.
 const CHUNK: usize = 1 << 12;
 
 thalweg_core::with_defaults! {
-    /// How a forest lives. The defaults are the article's, on a patch of 5 m for its cell and a year for its step.
+    /// The rules of a forest. The defaults are those of the article, with a patch of 5 m for its cell and a year for
+    /// its step.
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct ForestRules {
-        /// Seeds that fall on each km² in a step, from nowhere.
+        /// Spontaneous seeds that fall on each km² in a step.
         pub spawn: f64 = 20.0,
-        /// Share of what a plant lacks in size that it grows in a step.
+        /// Share of the missing size that a plant grows in a step.
         pub grow: f32 = 0.05,
-        /// Chance that a plant seeds another in a step.
+        /// Probability that a plant sheds a seed in a step.
         pub seed: f64 = 0.02,
-        /// How far a seed flies along either axis at most, in metres.
+        /// Greatest distance that a seed flies along either axis, in metres.
         pub spread: f64 = 20.0,
-        /// Chance that a plant dies in a step.
+        /// Probability that a plant dies in a step.
         pub death: f64 = 0.001,
-        /// Discharge in m³/s above which no plant stands in a cell.
+        /// Discharge in m³/s above which no plant grows in a cell.
         pub stream: f32 = 0.05,
-        /// Greatest depth of water in metres, of the layer of water, that a plant still stands in.
+        /// Greatest depth of water in metres, in the layer `water`, in which plants can grow.
         pub water: f32 = 0.05,
-        /// Density, without unit, from which on no more plants take root.
+        /// Root density (without unit) from which on no more plants take root.
         pub cap: f32 = 1.0,
-        /// Side of the ground in metres that a plant's roots hold, the article's cell; they reach half as far again.
+        /// Side in metres of the square of ground that a plant's roots hold, which corresponds to the article's cell.
+        /// Roots extend, more weakly, to one and a half times this distance from the plant.
         pub patch: f64 = 5.0,
         /// Elevation of the tree line above the sea in metres.
         pub tree_line: f32 = 1800.0,
-        /// Transmissivity of the soil in m²/s: what seeps through it before it is saturated.
+        /// Transmissivity of the soil in m²/s: the seepage that it carries before it is saturated.
         pub transmissivity: f32 = 2e-4,
-        /// Weight of each of [`KINDS`] among the seeds from nowhere; a kind of weight 0 takes no root at all.
+        /// Weight of each of [`KINDS`] among spontaneous seeds; a kind of weight 0 never takes root.
         pub shares: [f32; KINDS.len()] = [1.0; KINDS.len()],
     }
 }
 
 impl ForestRules {
-    /// Checks what a grid makes of the rules.
+    /// Checks whether the rules suit a grid.
     ///
     /// # Errors
-    /// A patch that is no length or too many cells wide, more plants or seeds than [`MAX_TREES`].
+    /// Returns an error if the patch is not a positive length or is too many cells wide, or if there can be more
+    /// plants or seeds than [`MAX_TREES`].
     pub fn check(&self, grid: &Grid) -> Result<()> {
         self.check_for(["patch", "spawn"], grid)
     }
 
-    /// As [`ForestRules::check`]; messages call patch and spawn as they are called.
+    /// Works like [`ForestRules::check`], with the caller's names for patch and spawn in messages.
     pub(crate) fn check_for(&self, [patch, spawn]: [&str; 2], grid: &Grid) -> Result<()> {
         let most = MAX_CELLS * grid.cell;
         if !(self.patch > 0.0 && self.patch <= most) {
@@ -97,7 +101,8 @@ impl ForestRules {
         Ok(())
     }
 
-    /// About how many plants there is room for: all of the kind that packs closest.
+    /// Returns an estimate of the number of plants that there is room for, if all are of the kind that grows most
+    /// densely.
     pub fn most(&self, grid: &Grid) -> f64 {
         let held = |kind: &PlantKind| f64::from(kind.roots * kind.patch * kind.patch) * 5.0 * self.patch * self.patch;
         let least = KINDS.iter().zip(self.shares).filter(|(kind, share)| *share > 0.0 && kind.shore.is_none());
@@ -106,70 +111,71 @@ impl ForestRules {
     }
 }
 
-/// Area of a grid's window in km².
+/// Returns the area of a grid's window in km².
 fn area(grid: &Grid) -> f64 {
     grid.len() as f64 * grid.cell_area() / 1e6
 }
 
-/// A plant.
+/// A single plant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tree {
-    /// Its number, which no plant alive shares.
+    /// The plant's number, unique among living plants.
     pub number: u64,
-    /// Row and column of its cell, in the terrain.
+    /// The row and column of its cell, in the terrain.
     pub cell: Cell<u32>,
-    /// The part of the cell's row and column at which it stands, in 1/65536.
+    /// Its position within the cell, southward and eastward, in 1/65536 of the cell width.
     pub part: Cell<u16>,
-    /// Number of its kind in [`KINDS`].
+    /// The index of its kind in [`KINDS`].
     pub kind: u8,
-    /// Size as a share of a grown one's, above 0 to 1.
+    /// Its size relative to a full-grown plant, above 0 and up to 1.
     pub size: f32,
-    /// Steps that it has lived.
+    /// The number of steps that it has lived.
     pub age: u32,
-    /// Side of its patch of roots in metres.
+    /// The side of its patch of roots in metres.
     pub patch: f32,
 }
 
 impl Tree {
-    /// Where it stands: rows and columns of cells from the terrain's north-western corner.
+    /// Returns its position in rows and columns from the terrain's north-western corner.
     pub fn at(&self) -> Cell<f64> {
         Cell::from_axes(|a| f64::from(self.cell[a]) + f64::from(self.part[a]) / 65_536.0)
     }
 
-    /// A place, in rows and columns from the north-western corner of a terrain of `size`, as [`Tree::cell`] and
-    /// [`Tree::part`]; `None` outside.
+    /// Converts a position, in rows and columns from the north-western corner of a terrain of `size`, to the values
+    /// of [`Tree::cell`] and [`Tree::part`]. Returns `None` outside the terrain.
     pub fn placed(at: Cell<f64>, size: Size) -> Option<(Cell<u32>, Cell<u16>)> {
         let inside = |a: usize| (0.0..size[a] as f64).contains(&at[a]);
         (inside(0) && inside(1)).then(|| (at.map(|at| at as u32), at.map(part_of)))
     }
 
-    /// What is known of its kind.
+    /// Returns the properties of its kind.
     pub fn kind(&self) -> &'static PlantKind {
         &KINDS[usize::from(self.kind).min(KINDS.len() - 1)]
     }
 
-    /// Height in metres. No two of a kind grow alike: by up to a fifth.
+    /// Returns its height in metres. Plants of a kind vary by up to a fifth.
     pub fn height(&self) -> f32 {
         self.kind().height * self.size * self.vigour()
     }
 
-    /// Width of its crown in metres.
+    /// Returns the width of its crown in metres.
     pub fn crown(&self) -> f32 {
         self.kind().crown * self.size * self.vigour()
     }
 
-    /// How tall it grows beside others of its kind: a factor, 0.8 to 1.2.
+    /// Returns its individual size factor relative to others of its kind, 0.8 to 1.2.
     pub fn vigour(&self) -> f32 {
         0.8 + 0.4 * Key::ZERO.and(self.number).unit() as f32
     }
 }
 
-/// The part of a row or column at which a position is, in 1/65536, as [`Tree::part`].
+/// Returns the fractional part of a row or column position in 1/65536, as for [`Tree::part`].
 fn part_of(at: f64) -> u16 {
     ((at - at.floor()) * 65_536.0) as u16
 }
 
-/// Elevation in metres of the ground under a place (as [`Tree::at`]), linear between the cells' centres.
+/// Returns the elevation in metres at a position (as [`Tree::at`]), interpolated bilinearly between the cells'
+/// centres.
 pub fn ground_under(ground: &Field<Height>, at: Cell<f64>) -> f64 {
     let along = |a: usize| {
         let last = ground.size()[a] - 1;
@@ -181,7 +187,7 @@ pub fn ground_under(ground: &Field<Height>, at: Cell<f64>) -> f64 {
     row(north) * (1.0 - v) + row(south) * v
 }
 
-/// What keys are for within a step's; plants' own numbers are below them.
+/// Salts of the random keys derived from a step's key; the plants' own numbers are below them.
 const SEEDLING: u64 = 1 << 63;
 const SPAWN: u64 = SEEDLING + (1 << 62);
 
@@ -190,36 +196,37 @@ const SPAWN: u64 = SEEDLING + (1 << 62);
 pub struct Forest {
     trees: Vec<Tree>,
     roots: Roots,
-    /// Side of a cell in metres.
+    /// The width of a cell in metres.
     cell: f64,
 }
 
-/// A seed that lies on the ground.
+/// A seed that has reached the ground.
 struct Seed {
     at: Cell<f64>,
-    /// What decides whether it takes root.
+    /// The random key that decides whether it takes root.
     key: Key,
-    /// Its kind; `None` leaves it to the ground.
+    /// Its kind; `None` lets the ground decide.
     kind: Option<u8>,
 }
 
 impl Forest {
-    /// The plants, in the order of their numbers.
+    /// Returns the plants, in the order of their numbers.
     pub fn trees(&self) -> &[Tree] {
         &self.trees
     }
 
-    /// Sum of the roots' strengths by cell: 1 holds the ground wholly.
+    /// Returns the sum of the roots' strengths in each cell; 1 holds the soil completely.
     pub fn density(&self) -> &Field<f32> {
         self.roots.density()
     }
 
-    /// Lets the forest live a step on a site of its own grid: plants die of water and of age, grow, and seed; seeds from
-    /// nowhere fall too. `key` is the step's own. Returns how many took root and how many died.
+    /// Advances the forest by one step on a site of the same grid: plants die of water and of age, grow, and seed;
+    /// spontaneous seeds fall too. `key` is the step's random key. Returns how many plants took root and how many
+    /// died.
     ///
-    /// Afterwards none stands in water. A seed takes root with the chance that its kind has there times 1 − density/cap,
-    /// the density being the mean under the roots that it would have: so finer cells do not find more room, a place that is full
-    /// bears no more, and the forest's size is bounded.
+    /// Afterwards no plant stands in water. The probability that a seed takes root is its kind's chance at that place
+    /// times (1 − density/cap), where the density is the mean below the roots that it would have. Finer cells
+    /// therefore offer no additional room, a full place accepts no more plants, and the forest's size is bounded.
     pub fn step(&mut self, site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> (u64, u64) {
         let live = |chunk: &mut [Tree]| {
             let (mut dead, mut seeds) = (Vec::new(), Vec::new());
@@ -245,7 +252,7 @@ impl Forest {
         (born, died)
     }
 
-    /// Lets a seed take root, if it can.
+    /// Lets a seed take root, if it can. Returns true if it did.
     fn sprout(&mut self, seed: &Seed, site: &PlantSite<'_>, rules: &ForestRules) -> bool {
         let Some((cell, part)) = Tree::placed(seed.at, site.grid.size) else { return false };
         let Cell { row: i, col: j } = cell.map(|n| n as usize);
@@ -260,7 +267,7 @@ impl Forest {
         };
         let patch = rules.patch as f32 * KINDS[usize::from(kind)].patch;
         let luck = seed.key.and(2).unit();
-        // Most fail for the ground alone.
+        // Test the habitat first, because most seeds fail there and the density is costly.
         if luck >= f64::from(chance) {
             return false;
         }
@@ -276,7 +283,7 @@ impl Forest {
     }
 }
 
-/// A step of one plant's life. One that dies is left without size.
+/// Advances one plant by a step. A plant that dies is added to `dead` and gets size 0.
 #[inline]
 fn live(
     tree: &mut Tree,
@@ -306,11 +313,12 @@ fn live(
     }
 }
 
-/// The seeds from nowhere of a step, over the whole grid; their places are metres, so that cells do not show.
+/// Returns the spontaneous seeds of a step, over the whole grid. Their positions scale with the grid's extent and do
+/// not depend on the cell width.
 fn spawned(grid: &Grid, rules: &ForestRules, key: Key) -> impl Iterator<Item = Seed> + use<> {
     let key = key.and(SPAWN);
     let (size, expected) = (grid.size, rules.spawn * area(grid));
-    // A part of a seed is a chance of one.
+    // The fractional part of the expected count is the probability of one more seed.
     let count = (expected + key.unit()) as u64;
     (0..count).map(move |n| {
         let key = key.and(n);
@@ -319,7 +327,7 @@ fn spawned(grid: &Grid, rules: &ForestRules, key: Key) -> impl Iterator<Item = S
     })
 }
 
-/// One of the kinds, by their weights.
+/// Draws a kind with probabilities proportional to the weights.
 fn draw(weights: &[f32; KINDS.len()], unit: f32) -> u8 {
     let mut left = unit * weights.iter().sum::<f32>();
     let mut last = 0;

@@ -1,58 +1,59 @@
-//! [`Roots`]: how firmly plants hold the ground, as whole parts, so that what is added can be taken back.
+//! [`Roots`]: the density of plant roots, stored as whole numbers so that what was added can be removed exactly.
 
 use thalweg_core::{Cell, Field, Size};
 
-/// Parts of a density of 1.
+/// The number of parts that make a density of 1.
 const PARTS: f64 = 65_536.0;
 
-/// Density on the four and on the diagonal neighbours of a patch, of that on the patch itself (McDonald 2020).
+/// The density on the four adjacent and on the four diagonal neighbours of a patch, relative to that on the patch
+/// itself (McDonald 2020).
 const SIDE: f64 = 0.6;
 const CORNER: f64 = 0.4;
 
-/// Widest patch in cells: the work of one plant's roots must stay small.
+/// The greatest width of a patch in cells, which limits the work for one plant's roots.
 pub const MAX_CELLS: f64 = 64.0;
 
-/// Density of roots by cell.
+/// The density of roots in each cell.
 ///
-/// A plant holds a square patch and, more weakly, the eight round it; a cell's density is what of them lies over it, by
-/// area. So on cells of the patch's size the values are those of the article, on finer cells roots reach as many
-/// metres, and on coarser ones a cell holds the mean. Each share is rounded on its own and depends on the place
-/// alone: what is taken back is what was added, to the part.
+/// A plant has its full density on a square patch and, more weakly, on the eight patches around it; a cell's density
+/// is the area-weighted part of them that overlaps it. On cells of the patch's size the values are therefore those of
+/// the article, on finer cells roots extend over the same distance in metres, and a coarser cell gets the mean. Each
+/// share is rounded separately and depends on the position alone, so exactly what was added can be removed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Roots {
     parts: Field<u32>,
-    /// The same as real numbers, kept in step.
+    /// The same values as floating-point numbers, updated together with `parts`.
     density: Field<f32>,
 }
 
 impl Roots {
-    /// Bare ground.
+    /// Creates an empty density field.
     pub fn new(size: Size) -> Self {
         Self { parts: Field::new(size, 0), density: Field::new(size, 0.0) }
     }
 
-    /// The density of each cell.
+    /// Returns the density of each cell.
     pub fn density(&self) -> &Field<f32> {
         &self.density
     }
 
-    /// The same, without a copy.
+    /// Converts into the density of each cell, without a copy.
     pub fn into_density(self) -> Field<f32> {
         self.density
     }
 
-    /// Adds the roots of a plant at a place (rows and columns from the north-western corner), whose patch is so many
-    /// cells wide.
+    /// Adds the roots of a plant at a position (rows and columns from the north-western corner) whose patch is
+    /// `cells` wide.
     pub fn add(&mut self, at: Cell<f64>, cells: f64, strength: f32) {
         self.change(at, cells, strength, u32::wrapping_add);
     }
 
-    /// Takes back what [`Roots::add`] added.
+    /// Removes what [`Roots::add`] added.
     pub fn remove(&mut self, at: Cell<f64>, cells: f64, strength: f32) {
         self.change(at, cells, strength, u32::wrapping_sub);
     }
 
-    /// The mean density under the roots that a plant would have at a place: how crowded it would be.
+    /// Returns the mean density below the roots that a plant would have at a position: how crowded it would be.
     pub fn crowding(&self, at: Cell<f64>, cells: f64) -> f64 {
         let (mut sum, mut under) = (0.0, 0.0);
         each(self.density.size(), at, cells, |cell, weight| {
@@ -62,7 +63,8 @@ impl Roots {
         if under > 0.0 { sum / under } else { 0.0 }
     }
 
-    /// Sums wrap, so that even those of tables that no forest could leave are taken back.
+    /// Applies `sum` to the parts of each cell. Sums wrap around, so even excessive sums from a table of foreign
+    /// origin can be removed again.
     fn change(&mut self, at: Cell<f64>, cells: f64, strength: f32, sum: impl Fn(u32, u32) -> u32) {
         let whole = f64::from(strength) * PARTS;
         let (parts, density) = (&mut self.parts, &mut self.density);
@@ -74,13 +76,13 @@ impl Roots {
     }
 }
 
-/// Calls `visit` with each cell under a plant's roots and the density that a plant of strength 1 has there.
+/// Calls `visit` with each cell below a plant's roots and the density of a plant of strength 1 there.
 #[inline(always)]
 fn each([rows, cols]: Size, at: Cell<f64>, cells: f64, mut visit: impl FnMut((usize, usize), f64)) {
     let columns = span(at.col, cells, cols);
     for i in span(at.row, cells, rows) {
         let [side, middle] = shares(at.row, cells, i);
-        // Over this row: on the patches west and east, and on those north, south and of the plant itself.
+        // Densities for this row: over the western and eastern patches, and over the middle column of patches.
         let (west_east, along) = (CORNER * side + SIDE * middle, SIDE * side + middle);
         for j in columns.clone() {
             let [side, middle] = shares(at.col, cells, j);
@@ -89,13 +91,13 @@ fn each([rows, cols]: Size, at: Cell<f64>, cells: f64, mut visit: impl FnMut((us
     }
 }
 
-/// The cells of an axis that three patches round a place touch.
+/// Returns the cells of an axis that the three patches around a position touch.
 fn span(at: f64, cells: f64, n: usize) -> std::ops::Range<usize> {
     let low = (at - 1.5 * cells).floor().max(0.0) as usize;
     low..((at + 1.5 * cells).ceil().max(0.0) as usize).min(n)
 }
 
-/// Lengths of cell `k` under the two outer patches together, and under the middle one.
+/// Returns the lengths of cell `k` that the two outer patches together and the middle patch cover.
 fn shares(at: f64, cells: f64, k: usize) -> [f64; 2] {
     let (low, high) = (k as f64, k as f64 + 1.0);
     let under = |half: f64| (high.min(at + half) - low.max(at - half)).max(0.0);
@@ -141,7 +143,8 @@ mod tests {
             assert!(roots.density().as_slice().iter().any(|d| *d > 0.0));
             plants.iter().rev().for_each(|(at, strength)| roots.remove(*at, cells, *strength));
             assert_eq!(roots, Roots::new([40, 50]), "{cells}");
-            // In the middle the sum is 1 + 4·0.6 + 4·0.4 patches, to half a part for each cell touched.
+            // In the middle of the grid the sum is 1 + 4·0.6 + 4·0.4 patches, with an error of half a part for each
+            // cell touched.
             roots.add(Cell::new(20.3, 25.7), cells, 1.0);
             let sum: f64 = roots.density().as_slice().iter().map(|d| f64::from(*d)).sum();
             let touched = (3.0 * cells + 2.0) * (3.0 * cells + 2.0);

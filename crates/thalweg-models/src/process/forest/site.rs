@@ -1,4 +1,4 @@
-//! [`PlantSite`]: what the ground offers plants.
+//! [`PlantSite`]: the conditions of the ground for plants.
 
 use super::ForestRules;
 use super::kinds::{KINDS, PlantKind};
@@ -6,33 +6,34 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::D8;
 
-/// How a kind's chance falls off towards its limits: of slope and wetness, and of the tree line's height.
+/// The width of the range over which a kind's probability falls to zero towards its limits: in slope (tangent), in
+/// wetness, and in shares of the tree line's elevation.
 const SOFT: f32 = 0.1;
 
-/// Least sine of slope counted in wetness: level ground drains through its own water table.
+/// The least sine of the slope in the wetness formula: level ground drains through the slope of its water table.
 const LEVEL: f32 = 0.01;
 
-/// The ground that plants stand on, and the water on it. All fields are of the grid's size.
+/// The ground on which plants grow, and the water on it. All fields have the grid's size.
 #[derive(Debug, Clone, Copy)]
 pub struct PlantSite<'a> {
-    /// Where the cells lie; its sea level too.
+    /// The grid, including its sea level.
     pub grid: &'a Grid,
-    /// Elevation of the ground.
+    /// The elevation of the ground.
     pub ground: &'a Field<Height>,
     /// True where there is no data.
     pub nodata: Option<&'a Field<bool>>,
-    /// Depth of water at rest.
+    /// The depth of standing water.
     pub pool: Option<&'a Field<Height>>,
-    /// Depth of any water in metres.
+    /// The depth of any water in metres.
     pub water: Option<&'a Field<f32>>,
-    /// Water that runs through, in m³/s.
+    /// The discharge through each cell, in m³/s.
     pub discharge: Option<&'a Field<f32>>,
-    /// Share of the seeds that the soil bears, 0 to 1.
+    /// The share of the seeds that the soil supports, 0 to 1.
     pub fertility: Option<&'a Field<f32>>,
 }
 
 impl PlantSite<'_> {
-    /// Whether cell (i, j) is open water: sea, pool, stream, deeper water than a plant wades in.
+    /// Returns true if cell (i, j) is open water: sea, a pool, a stream, or water deeper than plants tolerate.
     pub fn is_wet(&self, i: usize, j: usize, rules: &ForestRules) -> bool {
         let over = |field: Option<&Field<f32>>, limit: f32| field.is_some_and(|field| field[(i, j)] > limit);
         self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea)
@@ -41,12 +42,12 @@ impl PlantSite<'_> {
             || over(self.discharge, rules.stream)
     }
 
-    /// Whether plants can stand in cell (i, j): dry land with data.
+    /// Returns true if plants can grow in cell (i, j), which is dry land with data.
     pub fn is_land(&self, i: usize, j: usize, rules: &ForestRules) -> bool {
         !self.nodata.is_some_and(|mask| mask[(i, j)]) && !self.is_wet(i, j, rules)
     }
 
-    /// Chance that a seed of each of [`KINDS`] takes root in cell (i, j), before others crowd it: 0 to 1.
+    /// Returns the probability that a seed of each of [`KINDS`] takes root in cell (i, j), before crowding: 0 to 1.
     pub fn bears(&self, i: usize, j: usize, rules: &ForestRules) -> [f32; KINDS.len()] {
         if !self.is_land(i, j, rules) {
             return [0.0; KINDS.len()];
@@ -60,12 +61,12 @@ impl PlantSite<'_> {
                 * within(slope, [f32::NEG_INFINITY, kind.slope])
                 * within(elevation, kind.elevation)
                 * within(wetness, kind.wetness);
-            // NaN in a layer bears nothing.
+            // NaN in a layer gives a probability of zero.
             if chance > 0.0 && self.on_shore(i, j, &kind, rules) { chance } else { 0.0 }
         })
     }
 
-    /// Tangent of the ground's slope between the four neighbours.
+    /// Returns the tangent of the ground's slope between the four neighbours.
     fn slope(&self, i: usize, j: usize) -> f32 {
         let [rows, cols] = self.grid.size;
         let (north, south) = (i.saturating_sub(1), (i + 1).min(rows - 1));
@@ -78,21 +79,22 @@ impl PlantSite<'_> {
         (down * down + across * across).sqrt()
     }
 
-    /// Metres above the sea.
+    /// Returns the elevation in metres above the sea.
     fn elevation(&self, i: usize, j: usize) -> f32 {
         let sea = self.grid.sea_level.unwrap_or(Height::ZERO);
         self.ground[(i, j)].metres_f32() - sea.metres_f32()
     }
 
-    /// Share of the soil's depth that is saturated by what seeps through it: q/(T sin θ) of the discharge q through a metre
-    /// of contour (Montgomery & Dietrich 1994), at most 1.
+    /// Returns the share of the soil's depth that is saturated by seepage: q/(T sin θ), where q is the discharge per
+    /// metre of contour (Montgomery & Dietrich 1994), at most 1.
     fn wetness(&self, i: usize, j: usize, slope: f32, rules: &ForestRules) -> f32 {
         let Some(discharge) = self.discharge else { return 0.0 };
         let sine = (slope / (1.0 + slope * slope).sqrt()).max(LEVEL);
         (discharge[(i, j)] / self.grid.cell as f32 / (rules.transmissivity * sine)).clamp(0.0, 1.0)
     }
 
-    /// Whether open water lies as near as the kind needs it; a neighbouring cell is always near enough.
+    /// Returns true if open water is as near as the kind needs it. Only the eight directions at that distance are
+    /// tested; a neighbouring cell is always near enough.
     fn on_shore(&self, i: usize, j: usize, kind: &PlantKind, rules: &ForestRules) -> bool {
         let Some(shore) = kind.shore else { return true };
         let cells = (shore / self.grid.cell).round().max(1.0) as isize;
@@ -105,7 +107,7 @@ impl PlantSite<'_> {
     }
 }
 
-/// 1 well between two limits, 0 at and beyond them.
+/// Returns 1 well inside two limits, falling linearly to 0 at the limits and beyond.
 fn within(x: f32, [low, high]: [f32; 2]) -> f32 {
     ((x - low) / SOFT).min((high - x) / SOFT).clamp(0.0, 1.0)
 }

@@ -1,9 +1,10 @@
-//! A stand: the plants of a place without their history, of finite reach.
+//! A forest stand without history, computed from a bounded neighbourhood.
 //!
-//! [`Forest::step`] lets seeds fly year after year, and what stands somewhere may come from anywhere. A tile that is made alone cannot know that. A
-//! stand is drawn instead: on each square of a lattice that lies on the world's metres a plant may stand, if the ground bears it; of two
-//! that would crowd each other the one drawn first stays, long-lived ones rather than short-lived ones (Matérn 1960, "Spatial variation", his second model). So it goes by what lies within
-//! some metres, and by nothing else.
+//! [`Forest::step`] lets seeds fly year after year, so a plant at a place may descend from anywhere, which a tile
+//! that is computed on its own cannot know. A stand is drawn at random instead: each square of a lattice in world
+//! coordinates may contain a plant, if the ground supports it. Of two plants that would crowd each other, the one
+//! with the earlier rank stays, where long-lived kinds rank before short-lived ones (Matérn 1960, "Spatial
+//! variation", his second model). The result therefore depends only on what lies within some metres.
 
 use rayon::prelude::*;
 
@@ -12,45 +13,50 @@ use super::{ForestRules, PlantSite, Tree, YOUNG, draw, part_of};
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, CellRect, Grid, Point};
 
-/// Lattice squares along a patch of roots: more fill the ground no better.
+/// The number of lattice squares along the side of a patch of roots; more squares do not make the stand denser.
 const SQUARES: f64 = 2.0;
 
-/// Over what a plant of roots 1 holds alone, a forest that is full has its roots (five patches: [`ForestRules::patch`] and half as far again).
+/// The area that the roots of a plant of strength 1 hold, in patches: the patch itself and its eight neighbours, 1 +
+/// 4·0.6 + 4·0.4 (see [`ForestRules::patch`]). A full forest has one such plant per this area.
 const HELD: f64 = 5.0;
 
-/// Oldest plants, in lives that plants have on average.
+/// The greatest age of plants, in mean lifetimes of their kind.
 const LIVES: f64 = 3.0;
 
-/// A plant that may stand.
+/// A plant that may be part of the stand.
 struct Candidate {
-    /// Its position in the world: the same bits in every window.
+    /// Its position in world coordinates in metres, with the same bits in every window.
     place: Point,
     kind: u8,
-    /// Metres that it keeps to its own.
+    /// The distance in metres that it keeps from a plant of the same kind. Two different plants keep the mean of
+    /// their distances.
     radius: f64,
     number: u64,
     key: Key,
 }
 
 impl Candidate {
-    /// What stays before others: the longer its kind lives the sooner.
+    /// Returns the rank that decides which of two plants stays, the smaller one first: the longer a kind lives, the
+    /// smaller its ranks tend to be.
     fn rank(&self) -> (u64, u64) {
         let [_, _, death] = KINDS[usize::from(self.kind)].pace;
         ((self.number as f64 * f64::from(death.sqrt())) as u64, self.number)
     }
 }
 
-/// How far from a cell, in metres, what stands there may depend on: plants that crowd it, and what those need of the ground.
+/// Returns the distance in metres from a cell within which the terrain can influence its plants: the plants that
+/// crowd it, and the ground that those depend on.
 pub fn stand_reach(rules: &ForestRules, cell: f64) -> f64 {
     let radius = KINDS.iter().map(|kind| radius(rules, kind.roots, kind.patch)).fold(0.0, f64::max);
     let shore = KINDS.iter().filter_map(|kind| kind.shore).fold(0.0, f64::max);
-    // The shore is looked for a cell away at least, the slope a cell.
+    // The shore is searched at least one cell away, and the slope needs one cell.
     radius + shore.max(cell) + 2.0 * cell
 }
 
-/// Plants `years` after the first ones came to bare ground, on the cells `within` of a site that goes on [`stand_reach`] metres around them as far as the
-/// world does. Their cells count from the window's first one. A place of the world has the same plants whatever the window; on finer
-/// cells they stand at the same places, as far as the ground bears them there.
+/// Returns the plants `years` after the first ones reached bare ground, on the cells `within` of a site. The site
+/// must extend [`stand_reach`] metres around these cells, as far as the world does. The plants' cells count from the
+/// window's first one. A place in the world has the same plants in any window; on finer cells they stand at the same
+/// places, as far as the ground supports them there.
 pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, within: CellRect) -> Vec<Tree> {
     let grown = closed(rules, years);
     let candidates = candidates(site, rules, key);
@@ -67,7 +73,7 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
     };
     let first = [0, 1].map(|axis| site.grid.origin[axis] + within.start[axis] as i64);
     let grow = |one: &Candidate| {
-        // As rows and columns of the world: then of the window.
+        // The position in rows and columns of the world, then of the window.
         let at = Cell::new(one.place.y / cell, one.place.x / cell);
         let from = Cell::from_axes(|axis| at[axis].floor() as i64 - first[axis]);
         let inside = (0..2).all(|axis| (0..within.size()[axis] as i64).contains(&from[axis]));
@@ -76,7 +82,7 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
         }
         let kind = &KINDS[usize::from(one.kind)];
         let [growth, _, death] = kind.pace;
-        // As many of each age as death leaves.
+        // Ages have the exponential distribution that a constant death rate leads to.
         let life = 1.0 / (rules.death * f64::from(death)).max(1e-9);
         let age = (-life * libm::log(one.key.and(4).unit().max(1e-9))).min(LIVES * life).min(f64::from(years));
         let left = libm::pow(1.0 - f64::from((rules.grow * growth).min(1.0)), age);
@@ -95,13 +101,15 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
     trees
 }
 
-/// Metres within which a plant keeps others away, such that a full stand has as many plants as a forest at its cap.
+/// Returns the distance in metres within which a plant keeps others away, chosen so that a full stand has as many
+/// plants as a forest at its cap.
 fn radius(rules: &ForestRules, roots: f32, patch: f32) -> f64 {
     let side = rules.patch * f64::from(patch);
     side * (HELD * f64::from(roots) / (std::f64::consts::PI * f64::from(rules.cap))).sqrt()
 }
 
-/// Share of the ground that has been come to after so many years: seeds from elsewhere, which then seed others, until there is no more room.
+/// Returns the share of the ground that has been colonised after `years`: by seeds from elsewhere, which then seed
+/// others, until there is no more room (logistic growth).
 fn closed(rules: &ForestRules, years: u32) -> f64 {
     let room = 1e6 * f64::from(rules.cap) / (HELD * rules.patch * rules.patch);
     let rate = rules.seed - rules.death;
@@ -113,7 +121,7 @@ fn closed(rules: &ForestRules, years: u32) -> f64 {
     come / (come + room)
 }
 
-/// What may stand: a plant a square at most, of a kind that the ground bears.
+/// Returns the candidate plants: at most one per lattice square, of a kind that the ground supports.
 fn candidates(site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> Vec<Candidate> {
     let (grid, side) = (site.grid, rules.patch / SQUARES);
     let span = |axis: usize| {
@@ -142,11 +150,11 @@ fn candidates(site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> Vec<Candid
     rows.into_par_iter().flat_map_iter(|row| cols.clone().filter_map(move |col| of(row, col))).collect()
 }
 
-/// Candidates by the squares that they stand in, so that near ones are found.
+/// The candidates sorted into squares, to find neighbours quickly.
 struct Squares {
-    /// The north-western corner of the first one.
+    /// The north-western corner of the first square.
     first: Point,
-    /// A side in metres.
+    /// The side of a square in metres.
     side: f64,
     count: [usize; 2],
     lists: Vec<Vec<u32>>,
@@ -171,7 +179,7 @@ impl Squares {
         })
     }
 
-    /// Those in the squares around a place.
+    /// Returns the candidates in the square of a place and in the squares around it.
     fn near(&self, place: Point) -> impl Iterator<Item = u32> {
         let [rows, cols] = [0, 1].map(|axis| {
             let k = self.square(place)[axis];
@@ -191,7 +199,7 @@ mod tests {
         PlantSite { grid, ground, nodata: None, pool: None, water: None, discharge: None, fertility: None }
     }
 
-    /// A rolling ground on world metres, a window of it.
+    /// Returns a window of rolling terrain defined in world metres.
     fn land(origin: [i64; 2], size: [usize; 2], cell: f64) -> (Grid, Field<Height>) {
         let mut grid = Grid::new(size, cell).unwrap();
         grid.origin = origin.into();

@@ -1,4 +1,4 @@
-//! The forest as it stands in a terrain: the table `trees` and the layer of density.
+//! The forest's representation in a terrain: the table `trees` and the layer of density.
 
 use super::kinds::KINDS;
 use super::roots::{MAX_CELLS, Roots};
@@ -7,24 +7,26 @@ use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::{Cells, TREE_DENSITY, Table};
 use thalweg_core::{Cell, Error, Grid, Result, Terrain};
 
-/// The table's name. Its columns are `number`, `row` and `column` (world cell), `kind` (number in the list of kinds),
-/// `age` (steps), `part_south` and `part_east` (of a cell), `size` (of a grown one's) and `patch` (m).
+/// The name of the table of plants. Its columns are `number`, `row` and `column` (world cell), `kind` (index in the
+/// list of kinds), `age` (steps), `part_south` and `part_east` (fractions of a cell), `size` (relative to a
+/// full-grown plant) and `patch` (m).
 pub const TREES: &str = "trees";
 
-/// Numbers stay below this, so that neither the next one nor a key of its own runs out of bits.
+/// The upper bound of plants' numbers, so that neither the next number nor the key derived from one overflows.
 const MAX_NUMBER: i64 = 1 << 62;
 
 impl Forest {
-    /// A forest without plants.
+    /// Creates a forest without plants.
     pub fn new(grid: &Grid) -> Self {
         Self { trees: Vec::new(), roots: Roots::new(grid.size), cell: grid.cell }
     }
 
-    /// The forest of these plants, which are put in the order of their numbers.
+    /// Creates a forest of these plants, which are sorted by their numbers.
     ///
     /// # Errors
-    /// When one is not inside the grid, is of no known kind, has a size that is not above 0 to 1, or a patch that is
-    /// not above 0 or is over 64 cells wide; when two have one number, or there are more than twice [`MAX_TREES`].
+    /// Returns an error if a plant is outside the grid, is of an unknown kind, has a size that is not above 0 and at
+    /// most 1, or a patch that is not above 0 or is more than 64 cells wide; if two plants have the same number; or
+    /// if there are more than twice [`MAX_TREES`].
     pub fn of(mut trees: Vec<Tree>, grid: &Grid) -> Result<Self> {
         if trees.len() as f64 > 2.0 * MAX_TREES || !trees.iter().all(|tree| is_possible(tree, grid)) {
             return Err(Error::layer(TREES, "is no table of plants inside this terrain"));
@@ -40,25 +42,25 @@ impl Forest {
         Ok(Self { trees, ..forest })
     }
 
-    /// The forest of a terrain's table; without one there is none yet.
+    /// Reads the forest from a terrain's table, or creates an empty one if there is no table.
     ///
     /// # Errors
-    /// When the table, which may come from anywhere, lacks a column or has one of another kind; when a row of it is no
-    /// plant inside this terrain, as for [`Forest::of`].
+    /// Returns an error if the table, which may come from anywhere, lacks a column or has one of another type, or if
+    /// a row is no valid plant inside this terrain, as for [`Forest::of`].
     pub fn read(terrain: &Terrain) -> Result<Self> {
         let Some(table) = terrain.tables.get(TREES) else { return Ok(Self::new(&terrain.grid)) };
         Self::of(trees(table, &terrain.grid)?, &terrain.grid)
     }
 
-    /// Its plants as a table, by the cells of the grid that it stands on.
+    /// Returns the plants as a table; `grid` is the grid that they stand on.
     pub fn table(&self, grid: &Grid) -> Table {
         table(&self.trees, grid)
     }
 
-    /// Leaves the forest in a terrain: the table `trees`, if there are any, and the layer of density.
+    /// Writes the forest to a terrain: the table `trees`, if there are any plants, and the layer of density.
     ///
     /// # Errors
-    /// When the terrain is not of the forest's size.
+    /// Returns an error if the terrain does not have the forest's size.
     pub fn write(self, terrain: &mut Terrain) -> Result<()> {
         if self.trees.is_empty() {
             terrain.tables.remove(TREES);
@@ -81,15 +83,15 @@ fn is_possible(tree: &Tree, grid: &Grid) -> bool {
         && tree.number < MAX_NUMBER as u64
 }
 
-/// A plant as its row holds it.
+/// A plant as stored in a row of the table.
 #[derive(Clone, Copy, Default)]
 struct Plant {
     number: u64,
-    /// World cell.
+    /// The cell in the world.
     cell: Cell<i64>,
     kind: u8,
     age: u32,
-    /// Part of the cell's row and column, 0 to 1.
+    /// The position within the cell, southward and eastward, 0 to 1.
     part: Cell<f32>,
     size: f32,
     patch: f32,
@@ -129,12 +131,12 @@ impl Plant {
     }
 }
 
-/// The plants of a table.
+/// Reads the plants of a table.
 fn trees(table: &Table, grid: &Grid) -> Result<Vec<Tree>> {
     Plant::read(TREES, table, |plant| plant.tree(grid))
 }
 
-/// Plants as a table.
+/// Converts plants to a table.
 fn table(trees: &[Tree], grid: &Grid) -> Table {
     Plant::pack(trees.iter().map(|tree| Plant::of(tree, grid)))
 }

@@ -2,7 +2,7 @@ use super::*;
 use thalweg_core::terrain::TREE_DENSITY;
 use thalweg_core::{Cell, Field, Grid, Height, Size, Terrain};
 
-/// Level ground with a pond, a brook, a sea and a hole.
+/// Level ground with a pond, a stream, a sea and a hole without data.
 struct World {
     grid: Grid,
     ground: Field<Height>,
@@ -78,7 +78,7 @@ fn none_stands_in_water_even_when_it_rises() {
     let mut forest = world.grown(&rules, 150);
     assert!(forest.trees().len() > 500, "{}", forest.trees().len());
     assert_dry(&forest, &world, &rules);
-    // The pond grows, the brook moves, the sea comes in: those who stood there die in the next step.
+    // The pond grows, the stream moves and the sea rises: the plants that stood there die in the next step.
     world.pool = Field::generate([60, 60], |i, _| Height(i32::from((10..40).contains(&i))));
     world.discharge = Field::generate([60, 60], |_, j| if j == 30 { 0.06 } else { 0.04 });
     world.ground = Field::generate([60, 60], |_, j| Height::saturating(if j < 20 { -2.0 } else { 300.0 }));
@@ -113,7 +113,8 @@ fn seeds_fly_as_far_as_they_are_said_to() {
         flights.push([y, x]);
     }
     for a in 0..2 {
-        // Uniform over ±d: mean 0, mean square d²/3; standard errors d/√(3n) and d²·√(4/45)/√n, four of each.
+        // Uniform over ±d: the mean is 0 and the mean square d²/3; the standard errors are d/√(3n) and d²·√(4/45)/√n,
+        // and the tolerance is four of each.
         let mean = flights.iter().map(|f| f[a]).sum::<f64>() / 4000.0;
         let square = flights.iter().map(|f| f[a] * f[a]).sum::<f64>() / 4000.0;
         assert!(mean.abs() < 4.0 * 60.0 / 12_000f64.sqrt(), "{mean}");
@@ -141,7 +142,7 @@ fn plants_grow_as_the_rule_says_and_die_at_their_rate() {
     }
     // 1 − 0.5·0.95²⁰.
     assert!(forest.trees().iter().all(|tree| (tree.size - 0.820_757).abs() < 1e-5 && tree.age == 20));
-    // 160 000·(1 − 0.999²⁰) = 3 170 with a standard deviation of 56; four of those.
+    // 160 000·(1 − 0.999²⁰) = 3 170 with a standard deviation of 56; the tolerance is four of those.
     assert!((died as f64 - 3170.0).abs() < 4.0 * 56.0, "{died}");
 }
 
@@ -149,7 +150,7 @@ fn plants_grow_as_the_rule_says_and_die_at_their_rate() {
 fn kinds_keep_to_their_places() {
     let size = [120, 120];
     let mut world = plain(size, 10.0);
-    // From the sea to 1.4 times the tree line; every other ten columns water seeps.
+    // From the sea to 1.4 times the tree line; water seeps in every other band of ten columns.
     world.discharge = Field::generate(size, |_, j| if j % 20 < 10 { 1e-5 } else { 4e-2 });
     world.ground = Field::generate(size, |i, _| Height::saturating(2.9 * i as f64));
     let rules = ForestRules { tree_line: 250.0, ..quick() };
@@ -162,13 +163,13 @@ fn kinds_keep_to_their_places() {
         assert!(kind.name != "willow" || j % 20 >= 10, "a willow needs water");
         seen[usize::from(tree.kind)] += 1;
     }
-    // No reed: there is no open water. Every other kind has found its place.
+    // There is no reed, because there is no open water. Every other kind has found a habitat.
     assert!(seen[5] == 0 && seen[..5].iter().all(|n| *n > 20), "{seen:?}");
     let off = ForestRules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..rules };
     assert!(world.grown(&off, 60).trees().iter().all(|tree| tree.kind == 1));
     let steep =
         World { ground: Field::generate(size, |i, _| Height::saturating(13.0 * i as f64)), ..plain(size, 10.0) };
-    // 52°, steeper than any kind bears.
+    // 52° is steeper than any kind tolerates.
     assert!(steep.grown(&quick(), 20).trees().is_empty());
 }
 
@@ -199,7 +200,8 @@ fn a_forest_fills_up_and_no_further() {
     let later = forest.trees().len();
     assert!((later as f64 / count as f64 - 1.0).abs() < 0.15, "{count} {later}");
     assert!((later as f64) < rules.most(&world.grid), "{later}");
-    // Seeds find gaps until there is none where the mean under their roots is below the cap, so the mean of all lies above.
+    // Seeds find gaps until the mean density below their roots is nowhere below the cap, so the overall mean is above
+    // it.
     let density = forest.density().as_slice();
     let mean = density.iter().sum::<f32>() / density.len() as f32;
     assert!((0.8..1.25).contains(&mean) && density.iter().all(|d| *d < 2.5), "{mean}");

@@ -1,4 +1,4 @@
-//! Creep: linear diffusion of the ground.
+//! Hillslope diffusion (soil creep): linear diffusion of the ground.
 
 use multiversion::multiversion;
 use rayon::prelude::*;
@@ -9,28 +9,30 @@ use thalweg_core::base::cast::{self, share_of};
 use thalweg_core::terrain::LOOSE;
 use thalweg_core::{Field, Height, Result, Topology};
 
-/// The greatest spread, κ·t/dx², of one pass: under a quarter no cell passes the mean of its neighbours.
+/// The greatest spread, κ·t/dx², of one pass; below a quarter, no cell passes the mean of its neighbours.
 pub const PASS: f64 = 0.2;
 
-/// Number of passes for a spread.
+/// Returns the number of passes for a spread.
 pub fn passes(spread: f64) -> u32 {
-    // A part of a spread that was cut into its passes is one pass, however the division was rounded.
+    // The tolerance ensures that a spread divided by its number of passes counts as one pass, however the division
+    // was rounded.
     (spread / PASS - 1e-9).ceil().max(1.0) as u32
 }
 
-/// Lets the ground creep by linear diffusion, ∂z/∂t = κ·∇²z (Culling 1960, doi:10.1086/626663), over `spread` = κ·t/dx².
+/// Applies linear diffusion to the ground, ∂z/∂t = κ·∇²z (Culling 1960, doi:10.1086/626663), over `spread` = κ·t/dx².
 ///
-/// Explicit passes of at most [`PASS`]; in each, a cell gives spread·share·(z − zₖ) to each lower one of its four
-/// neighbours, rounded down to the unit, so what one gives the other gets. Amounts under a unit stay: a fall of less than
-/// 1/spread units (0.08 mm from cell to cell at a full pass) no longer moves. No cell rises above its highest or falls below
-/// its lowest neighbour. Nothing crosses the grid's rim, where that is not looped, nor the border of cells without data.
+/// It runs explicit passes of at most [`PASS`]. In each, a cell gives spread·share·(z − zₖ) to each lower one of its
+/// four neighbours, rounded down to the height unit, so that what one gives the other receives. Amounts below one
+/// unit do not move: a drop of less than 1/spread units (0.08 mm from cell to cell at a full pass) stays. No cell
+/// rises above its highest or falls below its lowest neighbour. Nothing crosses the edges of the grid, where they are
+/// not looped, nor the border of cells without data.
 ///
-/// `loose`, if given, gives first, and what comes is loose. `share` is the part of its due, 0 to 1, that a cell gives; more
-/// is taken as 1, and what is not a number as 0. Held cells keep their height: what reaches them is `exported`, what they
-/// give is `added`.
+/// Sediment (`loose`), if given, is moved first, and all deposits become sediment. `share` is the share of its
+/// outflow, 0 to 1, that a cell gives; greater values count as 1, and NaN as 0. Cells in `bounds.held` keep their
+/// height: what reaches them is booked as `exported`, and what they give as `added`.
 ///
 /// # Errors
-/// When a field is not of the ground's size.
+/// Returns an error if a field does not have the ground's size.
 pub fn diffuse(
     ground: &mut Field<Height>,
     mut loose: Option<&mut Field<Height>>,
@@ -52,10 +54,10 @@ pub fn diffuse(
     Ok(budget)
 }
 
-/// Rows that one task works through.
+/// The number of rows per parallel task.
 const BAND: usize = 64;
 
-/// What part of a fall each cell gives.
+/// The share of a drop that each cell gives.
 #[derive(Clone, Copy)]
 struct Gives<'a> {
     share: Option<&'a Field<f32>>,
@@ -84,7 +86,7 @@ fn pass(
     let [rows, cols] = ground.size();
     let topology = Topology { size: [rows, cols], looped: bounds.looped };
     let void = |i: usize| bounds.nodata.map(|mask| mask.row(i));
-    // A band changes in place, row by row; what flows over its borders is found before any band changes.
+    // Each band is changed in place, row by row; the flows across its borders are computed before any band changes.
     let borders: Vec<Vec<i32>> = (1..=rows.div_ceil(BAND))
         .into_par_iter()
         .map(|b| {
@@ -104,7 +106,7 @@ fn pass(
         let mut loose = loose;
         let count = ground.len() / cols;
         let mut give = [vec![0.0; cols], vec![0.0; cols]];
-        // North of the first band lies the last one, or nothing that flows.
+        // The last band is north of the first one; if the map is not looped, its border flows are zero.
         let mut north = borders[(band + borders.len() - 1) % borders.len()].clone();
         let (mut south, mut east) = (vec![0; cols], vec![0; cols + 1]);
         let mut budget = MassBalance::default();
@@ -153,7 +155,7 @@ fn pass(
     }
 }
 
-/// What flows from each cell of `a` to its neighbour in `b` (below zero: the other way), in units.
+/// Computes the flow from each cell of `a` to its neighbour in `b` in height units (negative: the other way).
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn between(a: &[Height], b: &[Height], give_a: &[f32], give_b: &[f32], flows: &mut [i32]) {
     let count = flows.len();
@@ -166,7 +168,7 @@ fn between(a: &[Height], b: &[Height], give_a: &[f32], give_b: &[f32], flows: &m
     }
 }
 
-/// Stops what would flow to or from cells without data.
+/// Sets flows to or from cells without data to zero.
 fn wall(flows: &mut [i32], a: Option<&[bool]>, b: Option<&[bool]>) {
     if let (Some(a), Some(b)) = (a, b) {
         for (flow, (a, b)) in flows.iter_mut().zip(a.iter().zip(b)) {
@@ -175,7 +177,7 @@ fn wall(flows: &mut [i32], a: Option<&[bool]>, b: Option<&[bool]>) {
     }
 }
 
-/// What comes to cell `j` and what leaves it, of the flows over its north, south, west and east side.
+/// Returns what cell `j` receives and what it gives, from the flows across its north, south, west and east side.
 #[inline(always)]
 fn exchange([north, south, west, east]: [&[i32]; 4], j: usize) -> [i32; 2] {
     let come = north[j].max(0) + (-south[j]).max(0) + west[j].max(0) + (-east[j]).max(0);
@@ -183,7 +185,7 @@ fn exchange([north, south, west, east]: [&[i32]; 4], j: usize) -> [i32; 2] {
     [come, leave]
 }
 
-/// Changes a row by what flows.
+/// Applies the flows to a row.
 fn apply(row: &mut [Height], loose: Option<&mut [Height]>, flows: [&[i32]; 4]) -> MassBalance {
     let [come, leave] = match loose {
         Some(loose) => apply_loose(row, loose, flows),
@@ -219,7 +221,7 @@ fn apply_bare(row: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
     sums
 }
 
-/// The same where some cells keep their height.
+/// Applies the flows to a row in which some cells keep their height.
 fn apply_held(row: &mut [Height], mut loose: Option<&mut [Height]>, flows: [&[i32]; 4], held: &[bool]) -> MassBalance {
     let mut budget = MassBalance::default();
     for (j, height) in row.iter_mut().enumerate() {
@@ -255,8 +257,9 @@ mod tests {
 
     #[test]
     fn a_wave_decays_as_it_should() {
-        // Between walls, cos(π(j + ½)/n) is a mode of the scheme itself: each pass takes 2·spread·(1 − cos(π/n)) of it, where
-        // the equation takes 1 − exp(−spread·(π/n)²): the same to (π/n)²/12 + spread·(π/n)²/2 of the exponent, here under 0.3 %.
+        // Between walls, cos(π(j + ½)/n) is a mode of the scheme itself: each pass takes away 2·spread·(1 − cos(π/n))
+        // of it, while the equation takes 1 − exp(−spread·(π/n)²). They agree to (π/n)²/12 + spread·(π/n)²/2 of the
+        // exponent, here to less than 0.3 %.
         let (rows, cols, spread) = (5, 24, 20.0);
         let mode = |j: f64| libm::cos(std::f64::consts::PI * (j + 0.5) / cols as f64);
         let mut ground = metres([rows, cols], |_, j| 100.0 * mode(j));
@@ -270,8 +273,8 @@ mod tests {
 
     #[test]
     fn a_heap_spreads_as_a_gaussian() {
-        // From variance s² to s² + 2·spread in each direction. The five-point scheme errs by spread·∂⁴z/12 and the like: with
-        // s = 4 cells under 1 % of the peak.
+        // The variance grows from s² to s² + 2·spread in each direction. The five-point scheme has an error of about
+        // spread·∂⁴z/12: with s = 4 cells it is under 1 % of the peak.
         let (variance, spread) = (16.0, 12.0);
         let heap = |v: f64| {
             move |i: f64, j: f64| {
@@ -305,7 +308,7 @@ mod tests {
         let budget = diffuse(&mut ground, None, bounds, None, 7.0).unwrap();
         assert_eq!(ground, before);
         assert_eq!((budget.exported, budget.added, budget.solid_change()), (budget.added, budget.exported, 0));
-        // Spread times fall times rows, each of 35 passes rounded down by under a unit.
+        // Spread times drop times rows; each of the 35 passes is rounded down by less than one unit.
         let through = 7.0 * 4.0 * UNITS * 3.0;
         assert!((budget.exported as f64 - through).abs() <= 3.0 * 35.0 + 1e-5 * through);
     }

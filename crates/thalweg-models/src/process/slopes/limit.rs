@@ -1,4 +1,4 @@
-//! A steepness that no slope passes, the same in all directions.
+//! A slope limit that no slope exceeds, isotropic in all directions.
 
 use std::iter;
 use std::ops::Range;
@@ -12,35 +12,39 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Grid, Height, Result, Topology};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
-/// Beds of rock, some of which bear steeper slopes than others.
+/// Rock strata, some of which are stable at steeper slopes than others.
 #[derive(Clone, Copy)]
 pub struct Bedding<'a> {
-    /// The beds, whose weights divide the limit.
+    /// The pile of beds, whose weights divide the slope limit.
     pub pile: &'a Pile,
-    /// Height of the pile's bottom in a cell (row, column), in units, at most a pile's height off zero.
+    /// The function that returns the height of the pile's bottom in a cell (row, column), in height units; it is at
+    /// most one pile's height away from zero.
     pub bottom: &'a (dyn Fn(usize, usize) -> i64 + Sync),
 }
 
-/// Lowers the ground to the largest surface nowhere above it whose gradient nowhere passes the limit, |∇z| ≤ tan. Returns
-/// the units (height × cells) removed.
+/// Lowers the ground to the highest surface that is nowhere above it and whose gradient nowhere exceeds the limit,
+/// |∇z| ≤ tan. Returns the removed volume in units (height × cells).
 ///
-/// `tan` is the limit as rise over run, cell by cell; what is under zero or not a number is 0, and a limit that a cell's width
-/// takes over 16 km is none. `cell` is the width of a cell in metres. Only lower neighbours hold a cell down: the fixed point
-/// of z = min(z, u, v), where u solves the eikonal equation with Godunov's scheme, Σ max(0, u − lower neighbour along the
-/// axis)² = (tan·cell)² (Zhao 2005, doi:10.1090/S0025-5718-04-01678-3; we sweep rows back and forth, north to south and back,
-/// but only cells beside which something has changed), and v does so with the diagonals for axes and cells 1.44 times as wide (two stencils,
-/// after Hassouna & Farag 2007, doi:10.1109/TPAMI.2007.1154). A limit between eight neighbours draws pyramids, one of the two schemes
-/// alone cones with four flat sides: on the first diagonal beside a lone low cell u is a fifth too high. Both draw cones with eight
-/// faint ones.
+/// `tan` is each cell's limit as rise over run. Negative values and NaN count as 0; a limit that allows more than
+/// 16 km from one cell to the next is no limit. `cell` is the width of a cell in metres. Only lower neighbours
+/// constrain a cell. The result is the fixed point of z = min(z, u, v), where u solves the eikonal equation with
+/// Godunov's scheme, Σ max(0, u − lower neighbour along the axis)² = (tan·cell)² (Zhao 2005,
+/// doi:10.1090/S0025-5718-04-01678-3; we sweep along rows back and forth, from north to south and back, but only the
+/// cells next to which something has changed). v does the same with the diagonals as axes and cells 1.44 times as
+/// wide (two stencils, after Hassouna & Farag 2007, doi:10.1109/TPAMI.2007.1154). A limit between eight neighbours
+/// would produce pyramids, and one of the two schemes alone cones with four flat sides: on the first diagonal next to
+/// a single low cell u is a fifth too high. Both schemes together produce cones with eight faint sides.
 ///
-/// Over `beds` a cell's limit is that of each bed between its lower neighbours' heights and its own, divided by the bed's weight:
-/// walls of hard beds stand where they do whatever the width of the cells, even if that passes several beds.
+/// With `beds`, a cell's limit is that of each bed between its lower neighbours' heights and its own, divided by the
+/// bed's weight. Walls of hard beds therefore stand at the same places whatever the width of the cells, even if a
+/// cell spans several beds.
 ///
-/// Cells without data hold nothing down; held cells keep their height and hold others down. In integers each update is monotone
-/// in its neighbours, so there is one greatest fixed point and no order of sweeping shows; a second call changes nothing.
+/// Cells without data constrain nothing. Held cells keep their height and constrain others. In integers each update
+/// is monotone in its neighbours, so there is exactly one greatest fixed point, and the order of sweeping has no
+/// influence; a second call changes nothing.
 ///
 /// # Errors
-/// When a field is not of the ground's size.
+/// Returns an error if a field does not have the ground's size.
 pub fn limit_slopes(
     ground: &mut Field<Height>,
     tan: &Field<f32>,
@@ -56,13 +60,14 @@ pub fn limit_slopes(
     }
     let topology = Topology { size: [rows, cols], looped: bounds.looped };
     let mut removed = 0;
-    // Rows beside which a row has changed since they were brought to rest.
+    // The rows next to which a row has changed since they were last relaxed.
     let mut waiting = vec![true; rows];
-    // The borders of a round lie amid the bands of the next one: what stands over several bands comes to rest in few rounds.
+    // The borders of a round are in the middle of the next round's bands, so slopes that extend over several bands
+    // converge in few rounds.
     let mut firsts = [BAND, BAND / 2].into_iter().cycle();
     while waiting.contains(&true) {
         let bands = bands(rows, firsts.next().unwrap_or(BAND), &waiting);
-        // The rows beyond each band's, as they are at the beginning of the round.
+        // Copies of the rows adjacent to each band, as they are at the beginning of the round.
         let beyond: Vec<_> = bands
             .par_iter()
             .map(|band| {
@@ -88,7 +93,7 @@ pub fn limit_slopes(
             .into_par_iter()
             .zip(beyond)
             .zip(&bands)
-            .with_max_len(1) // some have much to do, and neighbours of theirs too
+            .with_max_len(1) // some bands have much to do, and so do their neighbours
             .map(|((ground, beyond), band)| {
                 let own = Band::new(ground, band.start, beyond, tan, beds, cell, bounds);
                 own.relax(ground, &waiting[band.clone()])
@@ -107,47 +112,48 @@ pub fn limit_slopes(
     Ok(removed)
 }
 
-/// The bands in which a row waits, where the first of all is `first` rows high.
+/// Returns the bands that contain a waiting row; `first` is the height of the first of all bands in rows.
 fn bands(rows: usize, first: usize, waiting: &[bool]) -> Vec<Range<usize>> {
     let starts = iter::once(0).chain((first..rows).step_by(BAND));
     let ends = (first..rows).step_by(BAND).chain([rows]);
     starts.zip(ends).map(|(start, end)| start..end).filter(|band| waiting[band.clone()].contains(&true)).collect()
 }
 
-/// Rows that one task brings to rest before it looks beyond them.
+/// The number of rows that one task relaxes before the adjacent rows are updated.
 const BAND: usize = 128;
 
-/// Stands beyond the rim and where there is no data: higher than any ground.
+/// The height used beyond the edges and for cells without data: higher than any terrain.
 const WALL: i32 = 1 << 30;
 
-/// A band's rows with a wall or a neighbour's row round them.
+/// The rows of a band, surrounded by a wall or by copies of the adjacent rows.
 struct Band<'a> {
-    /// Whether the last column touches the first.
+    /// True if the last column is adjacent to the first.
     looped: bool,
     beds: Option<Bedding<'a>>,
-    /// The world's row that is the band's first.
+    /// The map's row that is the band's first.
     first: usize,
     width: usize,
     heights: Vec<i32>,
-    /// By how much a cell may stand over its lowest neighbour before it is looked at closely.
+    /// The height of a cell above its lowest neighbour up to which the limit certainly holds, so that no exact test
+    /// is needed.
     sure: Vec<i32>,
-    /// The limit in units from cell to cell.
+    /// The limit in height units from cell to cell.
     drop: Vec<i32>,
-    /// A bit for each cell that is to be looked at: a neighbour has changed since it was. `words` of them a row.
+    /// One bit for each cell that must be tested because a neighbour has changed, in `words` words per row.
     waiting: Vec<u64>,
     words: usize,
 }
 
-/// What became of a band.
+/// The result of relaxing a band.
 #[derive(Default)]
 struct Change {
     removed: i64,
-    /// Whether its first, or last, row changed.
+    /// True if its first, or last, row changed.
     north: bool,
     south: bool,
 }
 
-/// A row's heights, walls where there is no data, after one cell of wall.
+/// Reads a row's heights after one cell of wall, with walls where there is no data.
 fn read(ground: &[Height], void: Option<&[bool]>, row: &mut [i32]) {
     for (to, from) in row[1..].iter_mut().zip(ground) {
         *to = from.0;
@@ -192,7 +198,8 @@ impl<'a> Band<'a> {
             band.heights[(rows + 1) * width..].copy_from_slice(&south);
         }
         let scale = cell * UNITS;
-        // A little under 1/√2 of the limit in the softest bed is the least that a cell may rise over its lowest neighbour.
+        // A cell may always rise above its lowest neighbour by a little under 1/√2 (46 340/65 536) of the limit in
+        // the softest bed.
         let softest = beds.map_or(1.0, |beds| beds.pile.heaviest().max(1.0));
         let least = (46_340.0 / softest) as i64;
         for (r, ground) in ground.chunks(cols).enumerate() {
@@ -205,7 +212,7 @@ impl<'a> Band<'a> {
                 (heights[0], heights[cols + 1]) = (heights[cols], heights[1]);
             }
             for (drop, tan) in band.drop[row.clone()].iter_mut().zip(tan.row(i)) {
-                // The cast takes NaN to 0.
+                // The cast converts NaN to 0.
                 *drop = (f64::from(*tan) * scale).clamp(0.0, f64::from(WALL)) as i32;
             }
             for (j, sure) in band.sure[row.clone()].iter_mut().enumerate() {
@@ -219,7 +226,7 @@ impl<'a> Band<'a> {
         band
     }
 
-    /// Sweeps from the rows on that wait, until nothing changes, and writes the heights back.
+    /// Sweeps until nothing changes, starting from the waiting rows, and writes the heights back.
     fn relax(mut self, ground: &mut [Height], waiting: &[bool]) -> Change {
         let cols = self.width - 2;
         let rows = ground.len() / cols;
@@ -235,7 +242,7 @@ impl<'a> Band<'a> {
         for (r, row) in ground.chunks_mut(cols).enumerate() {
             let start = (r + 1) * self.width + 1;
             let mut cut = 0;
-            // Cells without data are walls here, and keep what they have; no other height ever rises.
+            // Cells without data are walls here and keep their own height; no other height ever rises.
             for (height, low) in row.iter_mut().zip(&self.heights[start..start + cols]) {
                 cut += i64::from((height.0 - low).max(0));
                 height.0 = height.0.min(*low);
@@ -247,7 +254,8 @@ impl<'a> Band<'a> {
         change
     }
 
-    /// Brings to the columns beyond the first and the last what the cells across the seam have become; those beside them wait where that is less.
+    /// Updates the columns beyond the first and the last from the cells across the seam, and marks the cells next to
+    /// them as waiting where something has changed.
     fn meet(&mut self, rows: usize) {
         let width = self.width;
         for r in 1..=rows {
@@ -265,7 +273,7 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Finds the cells of row `r` that need a closer look.
+    /// Finds the cells of row `r` that need an exact test.
     fn look(&mut self, r: usize) {
         let start = r * self.width;
         let row = |r: usize| &self.heights[r * self.width..(r + 1) * self.width];
@@ -273,7 +281,7 @@ impl<'a> Band<'a> {
         find_over([row(r - 1), row(r), row(r + 1)], &self.sure[start..start + self.width], waiting);
     }
 
-    /// Sweeps row `r` eastward and back, over the cells that wait.
+    /// Sweeps row `r` eastward and back, over the waiting cells.
     fn sweep(&mut self, r: usize) {
         let first = r * self.words;
         for w in first..first + self.words {
@@ -296,14 +304,15 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// Lowers cell `j` of row `r` to what its lower neighbours bear; then higher neighbours wait, which it may hold down.
+    /// Lowers cell `j` of row `r` to the height that its lower neighbours allow, and marks its higher neighbours as
+    /// waiting, because it may now constrain them.
     #[inline(always)]
     fn lower(&mut self, r: usize, j: usize) {
         let (width, k) = (self.width, r * self.width + j);
         let z = &self.heights;
         let (a, b) = (z[k - 1].min(z[k + 1]), z[k - width].min(z[k + width]));
         let (c, d) = (z[k - width - 1].min(z[k + width + 1]), z[k - width + 1].min(z[k + width - 1]));
-        // Where it stands no higher than surely allowed there is no need to look closely.
+        // Below the certain bound no exact test is needed.
         let mut bears = z[k];
         if z[k] - a.min(b) > self.sure[k] {
             bears = bears.min(self.bears(k, [a, b], self.drop[k]));
@@ -323,8 +332,8 @@ impl<'a> Band<'a> {
         }
     }
 
-    /// The height that cell `k` may have over the lower neighbours along two axes at right angles, where `drop` from one to the
-    /// next is the limit.
+    /// Returns the greatest height of cell `k` that the lower neighbours along two perpendicular axes allow; `drop`
+    /// is the limit from one cell to the next.
     #[inline(always)]
     fn bears(&self, k: usize, [a, b]: [i32; 2], drop: i32) -> i32 {
         let Some(beds) = self.beds else { return a.min(b).saturating_add(rise(a.abs_diff(b), drop)) };
@@ -333,22 +342,22 @@ impl<'a> Band<'a> {
         let [low, high] = [a.min(b), a.max(b)].map(|z| i64::from(z) - bottom);
         let apart = beds.pile.counted(high) - beds.pile.counted(low);
         let by = rise(apart.clamp(0, WALL.into()) as u32, drop);
-        // No more than the cell has, so it fits.
+        // The result is at most the cell's own height, so it fits into an `i32`.
         (beds.pile.climbed(low, by.into(), i64::from(self.heights[k]) - bottom) + bottom) as i32
     }
 }
 
-/// Widths of a cell from one to the next along a diagonal: a little over √2, as much as makes the sides that face along axes and
-/// those that face along diagonals weigh alike where funnels fill a plain.
+/// The distance from one cell to the next along a diagonal, in widths of a cell. It is slightly greater than √2, so
+/// that sides facing along axes and sides facing along diagonals have equal weight where funnels fill a plain.
 const DIAGONAL: f64 = 1.44;
 
-/// The limit from a cell to the next along a diagonal.
+/// Returns the limit from a cell to the next along a diagonal.
 #[inline(always)]
 fn aslant(drop: i32) -> i32 {
     (f64::from(drop) * DIAGONAL) as i32
 }
 
-/// Sets a bit for each cell of the middle row that stands higher than surely allowed over its lowest neighbours.
+/// Sets a bit for each cell of the middle row that is higher above its lowest neighbours than certainly allowed.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn find_over([north, here, south]: [&[i32]; 3], sure: &[i32], waiting: &mut [u64]) {
     let count = here.len() - 2;
@@ -357,14 +366,16 @@ fn find_over([north, here, south]: [&[i32]; 3], sure: &[i32], waiting: &mut [u64
     for j in 0..count {
         let low = west[j].min(east[j]).min(north[j + 1]).min(south[j + 1]);
         let aslant = north[j].min(north[j + 2]).min(south[j]).min(south[j + 2]);
-        // On a diagonal a cell may surely rise 1.44 times as far; what may less is looked at as well.
+        // Along a diagonal the certain bound is 1.44 times as great; testing with the smaller bound only finds some
+        // cells too many.
         let over = middle[j] - low > sure[j] || middle[j] - aslant > sure[j];
         waiting[(j + 1) / 64] |= u64::from(over) << ((j + 1) % 64);
     }
 }
 
-/// How far a cell may rise over the lower of its neighbours along the two axes, which differ by `apart`, where `drop` from
-/// cell to cell is the limit: u²+ (u − apart)² = drop², or u = drop where the other neighbour is too high to matter.
+/// Returns how far a cell may rise above the lower of its neighbours along the two axes, which differ by `apart`,
+/// where `drop` is the limit from cell to cell. It solves u² + (u − apart)² = drop², or u = drop where the other
+/// neighbour is too high to matter.
 #[inline(always)]
 fn rise(apart: u32, drop: i32) -> i32 {
     let (apart, drop) = (i64::from(apart), i64::from(drop));
@@ -373,13 +384,14 @@ fn rise(apart: u32, drop: i32) -> i32 {
     }
     let square = 2 * drop * drop - apart * apart;
     let root = (square as f64).sqrt() as i64;
-    // The exact root, rounded down: then the sum never falls when `apart` grows, which the one fixed point rests on.
+    // The exact root is rounded down. The sum then never decreases when `apart` grows, which the uniqueness of the
+    // fixed point relies on.
     ((apart + root - i64::from(root * root > square)) / 2) as i32
 }
 
-/// A limit of about `tan` (rise over run) for each cell, its logarithm varying by a standard deviation of `deviation`: half of
-/// the variance from cell to cell, half over distances of `wavelength` metres and its fractions. A function of world
-/// cells and metres.
+/// Returns a limit of about `tan` (rise over run) for each cell, whose logarithm has a standard deviation of
+/// `deviation`: half of the variance is independent from cell to cell, half varies over distances of `wavelength`
+/// metres and fractions of it. The limit is a function of world cells and metres.
 pub fn jittered(grid: &Grid, tan: f64, deviation: f64, wavelength: f64, key: Key) -> Field<f32> {
     if deviation <= 0.0 {
         return Field::new(grid.size, tan as f32);
@@ -390,7 +402,7 @@ pub fn jittered(grid: &Grid, tan: f64, deviation: f64, wavelength: f64, key: Key
     field.par_rows_mut().for_each(|(i, row)| {
         noise.row(grid, i, row);
         for (j, value) in row.iter_mut().enumerate() {
-            // Noise has a deviation of 1/3, a uniform number in ±1 one of 1/√3.
+            // The noise has a standard deviation of 1/3, a uniform number in ±1 one of 1/√3.
             let spread = 3.0 * f64::from(*value) + 3f64.sqrt() * cells.cell(grid.world_cell(i, j)).signed();
             *value = (tan * libm::exp(deviation * std::f64::consts::FRAC_1_SQRT_2 * spread)) as f32;
         }
@@ -398,7 +410,7 @@ pub fn jittered(grid: &Grid, tan: f64, deviation: f64, wavelength: f64, key: Key
     field
 }
 
-/// Octaves of the limit's noise.
+/// The octaves of the limit's noise.
 const OCTAVES: u32 = 6;
 
 #[cfg(test)]
@@ -438,8 +450,9 @@ mod tests {
 
     #[test]
     fn a_tower_becomes_a_round_cone() {
-        // A tower of 30 cells' radius and 2 000 m over a plain; at tan 0.8 it ends as a cone of 30 · 10 · 0.8 = 240 m. The
-        // scheme's error grows as h·log(r/h): at tan·cell = 8 m and 30 cells some 8 · ln 30 / 2 = 14 m at most.
+        // A tower with a radius of 30 cells and a height of 2 000 m over a plain; at tan 0.8 it ends as a cone of 30
+        // · 10 · 0.8 = 240 m. The scheme's error grows as h·log(r/h): at tan·cell = 8 m and 30 cells it is some 8 ·
+        // ln 30 / 2 = 14 m at most.
         let size = [81, 81];
         let inside = |i: f64, j: f64| (i - 40.0).powi(2) + (j - 40.0).powi(2) < 900.0;
         let mut ground = metres(size, |i, j| if inside(i, j) { 2_000.0 } else { 0.0 });
@@ -451,7 +464,8 @@ mod tests {
                 assert!((is - want).abs() < 14.0, "{i}, {j}: {is} {want}");
             }
         }
-        // Round: on the diagonal, 14 cells off along each axis, as high as 19.8 cells off along one.
+        // The cone is round: on the diagonal, 14 cells away along each axis, it is as high as 19.8 cells away along
+        // one axis.
         let axis = ground[(40, 20)].metres() + 0.2 * (ground[(40, 21)].metres() - ground[(40, 20)].metres());
         assert!((ground[(26, 26)].metres() - axis).abs() < 5.0, "{} {axis}", ground[(26, 26)].metres());
         // Along the axis it has the limit's slope.
@@ -460,7 +474,8 @@ mod tests {
 
     #[test]
     fn hollows_leave_no_sides_that_face_as_the_grid_does() {
-        // High ground over lone low cells, which hold it down: aspects of the funnels, which meet at valleys between them.
+        // High ground around single low cells, which constrain it: measures the aspects of the funnels, which meet in
+        // valleys between them.
         let size = [400, 400];
         let key = Key::new(8, "hollows");
         let mut ground = Field::generate(size, |i, j| {
@@ -481,27 +496,31 @@ mod tests {
                 }
             }
         }
-        // Funnels have eight faint edges at these widths, some seven cells; with one stencil they have four strong ones.
+        // Funnels have eight faint edges at these widths of some seven cells; with one stencil they have four strong
+        // ones.
         let [four, eight] = [four, eight].map(|sum: f64| sum / count);
         assert!(four.abs() < 0.05 && eight.abs() < 0.25, "{four} four times round, {eight} eight times");
     }
 
     #[test]
     fn gentle_ground_is_untouched() {
-        // |∇z| is 0.6: the plane 4.8 m a row and 3.6 m a column stands at a limit of 0.601, and not at 0.55.
+        // |∇z| is 0.6: the plane of 4.8 m per row and 3.6 m per column is stable at a limit of 0.601, and not at
+        // 0.55.
         let plane = metres([70, 40], |i, j| 4.8 * i - 3.6 * j);
         let mut ground = plane.clone();
         assert_eq!(limit_slopes(&mut ground, &even([70, 40], 0.601), None, CELL, Bounds::default()).unwrap(), 0);
         assert_eq!(ground, plane);
         assert!(limit_slopes(&mut ground, &even([70, 40], 0.55), None, CELL, Bounds::default()).unwrap() > 0);
-        // Beside the edge down which it falls less than the limit, out of the fan about the lowest corner, the slope is the limit.
+        // Next to the edge down which it falls by less than the limit, and outside the fan around the lowest corner,
+        // the slope equals the limit.
         let slope = ((ground[(40, 30)].metres() - ground[(39, 30)].metres()).powi(2)
             + (ground[(40, 30)].metres() - ground[(40, 31)].metres()).powi(2))
         .sqrt();
         assert!((slope / CELL - 0.55).abs() < 0.001, "{slope}");
     }
 
-    /// The fixed point by the plain rule, cell by cell until nothing changes, in another order than ours.
+    /// Computes the fixed point by the plain rule, cell by cell until nothing changes, in a different order from
+    /// ours.
     fn plain(ground: &Field<Height>, drop: i32, void: impl Fn(usize, usize) -> bool) -> Field<Height> {
         let mut z = ground.clone();
         let [rows, cols] = z.size();
@@ -558,7 +577,8 @@ mod tests {
 
     #[test]
     fn slopes_over_several_bands_are_those_of_the_plain_rule_and_know_no_first_row() {
-        // Few low cells and high ground between: walls rise over some hundred rows, through two bands and more.
+        // A few low cells with high ground between them: walls rise over some hundred rows, through two bands and
+        // more.
         let size = [5 * BAND + 17, 9];
         let key = Key::new(4, "bands");
         let start = Field::generate(size, |i, j| {
@@ -586,7 +606,8 @@ mod tests {
 
     #[test]
     fn beds_have_their_own_slopes_whatever_the_width_of_cells() {
-        // Beds of 20 m that bear 0.8 and 10 m that bear 0.2: up from 0 m one needs 25 m for the hard and 50 m for the soft.
+        // Beds of 20 m with a limit of 0.8 and of 10 m with a limit of 0.2: from 0 m upward, a hard bed takes 25 m
+        // and a soft one 50 m.
         let pile = Pile::new([(10, 0.5), (5, 2.0)]);
         let wall = |x: f64| {
             let (beds, along) = ((x / 75.0).floor(), x.rem_euclid(75.0));
@@ -604,7 +625,7 @@ mod tests {
             }
             assert_eq!(limit_slopes(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap(), 0);
         }
-        // Beds that lie a row deeper by row are seen from each cell's own.
+        // Beds that are deeper from row to row are evaluated in each cell separately.
         let mut ground = metres([40, 40], |i, j| 3.0 * (i - 20.0).powi(2) + 7.0 * j);
         let bottom = |i: usize, j: usize| (i * 40_000 + j * 90_000) as i64;
         let beds = Some(Bedding { pile: &pile, bottom: &bottom });
@@ -612,7 +633,7 @@ mod tests {
         let again = ground.clone();
         assert_eq!(limit_slopes(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap(), 0);
         assert_eq!(ground, again);
-        // One bed of weight 1 is none.
+        // A single bed of weight 1 is the same as none.
         let (mut one, mut none) = (rough([30, 30], 90.0), rough([30, 30], 90.0));
         let plain = Pile::new([]);
         let beds = Some(Bedding { pile: &plain, bottom: &bottom });
@@ -642,8 +663,8 @@ mod tests {
 
     #[test]
     fn jitter_has_its_deviation_and_follows_the_world() {
-        // Octaves over 512 cells: some 16² waves of the longest; white noise is known far better. Ten per cent of 0.08 is
-        // three standard errors of the noise's half.
+        // The octaves over 512 cells contain some 16² waves of the longest; the white noise is sampled far better.
+        // Ten per cent of 0.08 is three standard errors of the noise's half.
         let grid = Grid::new([512, 512], 10.0).unwrap();
         let key = Key::new(1, "jitter");
         let field = jittered(&grid, 0.7, 0.08, 300.0, key);

@@ -1,7 +1,7 @@
-//! What slopes do by themselves, without water: creep, and a steepness that they cannot pass.
+//! Hillslope processes without water: diffusion (soil creep), and a slope limit.
 //!
-//! Kernels on plain fields of heights, for models to call inside their own steps. All amounts are integers, so mass closes
-//! to the unit, and no result depends on the number of threads.
+//! These are kernels on plain fields of heights, for models to call inside their own steps. All amounts are integers,
+//! so the mass balance closes exactly, and no result depends on the number of threads.
 
 pub mod diffuse;
 pub mod limit;
@@ -21,26 +21,26 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT};
 use thalweg_core::{Edge, Error, Field, Height, Result, Size, Terrain, Topology};
 
-/// How steep the ground may stand, beside the model's own angle.
+/// The local factor on the stable slope, relative to the model's own angle.
 pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
     "slope_limit",
     "1",
     "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
 );
 
-/// Cells that are not to change, and where the field has no rim.
+/// The cells that must not change, and the axes on which the field is looped.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bounds<'a> {
-    /// Whether the last row touches the first, and the last column the first.
+    /// True if the last row is adjacent to the first, and if the last column is adjacent to the first.
     pub looped: [bool; 2],
-    /// True where there is no data: a wall, that nothing passes.
+    /// True where there is no data: a wall that nothing crosses.
     pub nodata: Option<&'a Field<bool>>,
-    /// True where the ground keeps its height, such as at base level; its neighbours see it.
+    /// True where the ground keeps its height, for example at base level; neighbouring cells still depend on it.
     pub held: Option<&'a Field<bool>>,
 }
 
 impl Bounds<'_> {
-    /// Checks that the masks are of the ground's size.
+    /// Checks that the masks have the ground's size.
     fn check(&self, size: Size) -> Result<()> {
         for (axis, looped) in self.looped.iter().enumerate() {
             if *looped && !(Topology::FEWEST..).contains(&size[axis]) {
@@ -53,7 +53,7 @@ impl Bounds<'_> {
     }
 }
 
-/// Checks that a field, if there is one, is of the ground's size.
+/// Checks that a field, if there is one, has the ground's size.
 fn fits(name: &str, is: Option<Size>, ground: Size) -> Result<()> {
     match is.filter(|is| *is != ground) {
         Some([rows, cols]) => {
@@ -64,25 +64,26 @@ fn fits(name: &str, is: Option<Size>, ground: Size) -> Result<()> {
     }
 }
 
-/// What holds a cut back, cell by cell, as the layers of these names say.
+/// The layers that reduce erosion, cell by cell.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Guards<'a> {
-    /// Share of a cut that is withheld.
+    /// The share of the erosion that is suppressed (layer `protect`).
     pub protect: Option<&'a Field<f32>>,
-    /// Share of a cut that bedrock withstands.
+    /// The share of the erosion that bedrock resists (layer `hardness`).
     pub hardness: Option<&'a Field<f32>>,
 }
 
-/// The values of a layer of real numbers, if there is one.
+/// Returns the values of a layer of floating-point numbers, if there is one.
 pub fn factors<'a>(layers: &'a BTreeMap<String, Layer>, spec: &LayerSpec) -> Option<&'a Field<f32>> {
     layers.get(spec.name)?.cells.float()
 }
 
-/// Books a cut that lowered the ground from `before` to what it is now: gives back what is protected or too hard, takes loose
-/// ground first, and returns the units removed. Where the ground has not sunk it is as it was before.
+/// Books an erosion that has lowered the ground from `before` to its current height: restores what is protected or
+/// too hard, removes sediment first, and returns the removed units. Cells that have not been lowered are set back to
+/// their height in `before`.
 ///
 /// # Errors
-/// When a field is not of the ground's size.
+/// Returns an error if a field does not have the ground's size.
 pub fn book_cut(
     before: &Field<Height>,
     ground: &mut Field<Height>,
@@ -118,11 +119,11 @@ pub fn book_cut(
     Ok(removed)
 }
 
-/// Books units that a model has cut and water carries off: out of the world where it has a way out, over an open edge or
-/// into missing data; else to the lowest ground ([`settle()`]).
+/// Books units that a model has eroded and that water carries away: they leave the map if it has an open edge or
+/// missing data, and are deposited on the lowest ground otherwise ([`settle()`]).
 ///
 /// # Errors
-/// When the loose ground is not of the ground's size.
+/// Returns an error if the sediment layer does not have the ground's size.
 pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<MassBalance> {
     let mut budget = MassBalance { eroded: amount.into(), ..MassBalance::default() };
     if terrain.grid.edges.contains(&Edge::Open) || terrain.nodata_count() > 0 {
@@ -132,18 +133,19 @@ pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<MassBalance> {
         let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let laid = settle(&mut terrain.ground, loose, None, amount)?;
         budget.deposited = laid.into();
-        // All is as high as ground may be: the rest goes with the wind.
+        // All ground has the greatest allowed height: the rest is booked as exported.
         budget.exported = (amount - laid).into();
         budget.limited = u64::from(laid < amount);
     }
     Ok(budget)
 }
 
-/// Makes the ground what it is to be, and books it: what has risen is laid of what was cut, as loose ground; what that does not come to
-/// was brought along, and what is left of it is carried off.
+/// Replaces the ground by `ground` and books the difference. Where the ground rises, eroded material is deposited as
+/// sediment; if more is deposited than eroded, the difference is booked as added, and if less, the rest is carried
+/// away ([`carry_off`]).
 ///
 /// # Errors
-/// When a field is not of the terrain's size.
+/// Returns an error if a field does not have the terrain's size.
 pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<MassBalance> {
     let before = std::mem::replace(&mut terrain.ground, ground);
     let pairs = terrain.ground.as_slice().iter().zip(before.as_slice()).enumerate();
@@ -153,7 +155,7 @@ pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<MassBalan
         .collect();
     let Terrain { grid, ground, loose, .. } = &mut *terrain;
     let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-    // This sets what has risen back to what it was.
+    // This restores the cells that have risen to their old height, so their rise is added afterwards.
     let removed = book_cut(&before, ground, loose, Guards::default())?;
     for (k, by) in &rises {
         ground[*k].0 += by;

@@ -1,4 +1,4 @@
-//! Where what cannot leave the world comes to rest.
+//! Deposition of sediment that cannot leave the map.
 
 use rayon::prelude::*;
 
@@ -6,14 +6,15 @@ use crate::process::slopes::fits;
 use thalweg_core::terrain::LOOSE;
 use thalweg_core::{Field, Height, Result};
 
-/// Lays `amount` units (height × cells) on the lowest parts of the ground, as loose ground with a level surface: where all of it ends that
-/// water carries through a world without a way out. Cells without data stay as they are; without any other, nothing is laid.
+/// Deposits `amount` units (height × cells) as sediment with a level surface on the lowest parts of the ground, where
+/// water would carry it on a map without an outlet. Cells without data stay as they are; if there are no others,
+/// nothing is deposited.
 ///
-/// Returns the units laid: `amount`, exactly, wherever there is a cell with data, amount ≥ 0, and it fits under the highest
-/// ground that is accepted, as what was taken from this same ground does.
+/// Returns the deposited units. These are exactly `amount` if there is a cell with data, amount ≥ 0, and the sediment
+/// fits below the greatest allowed height, which is the case for material that was taken from this same ground.
 ///
 /// # Errors
-/// When a field is not of the ground's size.
+/// Returns an error if a field does not have the ground's size.
 pub fn settle(
     ground: &mut Field<Height>,
     loose: &mut Field<Height>,
@@ -31,7 +32,7 @@ pub fn settle(
     let lowest = (0..heights.len()).filter(|k| !void(*k)).map(|k| heights[k].0).min();
     let Some(lowest) = lowest.filter(|_| amount > 0) else { return Ok(0) };
     let amount = i128::from(amount).min(under(Height::MAX.0.into())) as i64;
-    // The highest level that the amount fills.
+    // Find the highest level that the amount fills, by doubling and then bisection.
     let (mut full, mut over) = (i64::from(lowest), i64::from(lowest) + 1);
     while under(over) <= amount.into() && over <= Height::MAX.0.into() {
         over += over - full;
@@ -44,7 +45,7 @@ pub fn settle(
     for k in (0..heights.len()).filter(|k| !void(*k)) {
         let height = &mut ground[k];
         if i64::from(height.0) <= full {
-            // What is left is less than a unit for each cell under the level.
+            // The remainder is less than one unit per cell below the level.
             let depth = (full - i64::from(height.0)) as i32 + i32::from(left > 0);
             left -= i128::from(left > 0);
             height.0 += depth;
@@ -64,7 +65,7 @@ mod tests {
         let mut ground = Field::from_vec([1, 5], [10, 0, 4, -50, 3].map(Height).to_vec()).unwrap();
         let mut loose = Field::new([1, 5], Height(1));
         let void = Field::from_vec([1, 5], vec![false, false, false, true, false]).unwrap();
-        // To level 6 it takes 6 + 2 + 3; one of the twelve is left.
+        // Filling to level 6 takes 6 + 2 + 3; one of the twelve units is left over.
         assert_eq!(settle(&mut ground, &mut loose, Some(&void), 12).unwrap(), 12);
         assert_eq!(ground.as_slice(), [10, 7, 6, -50, 6].map(Height));
         assert_eq!(loose.as_slice(), [1, 8, 3, 1, 4].map(Height));

@@ -1,7 +1,8 @@
-//! Kinds of soil and beds of rock: what the upper ground is, in tables that models read.
+//! Kinds of soil and rock beds: the properties of the upper ground, in tables that models read.
 //!
-//! A terrain's layer `soil` holds the number of the kind that lies in each cell. Numbers 0 to 5 are the built-in kinds
-//! ([`SOIL_KINDS`]); a recipe's own ones, the table [`SOILS`], follow. Below the soil lie [`Strata`].
+//! The terrain layer `soil` stores the number of each cell's kind of soil. Numbers 0 to 5 are the built-in kinds
+//! ([`SOIL_KINDS`]); a recipe's own kinds, in the table [`SOILS`], follow. Below the soil are the rock beds,
+//! [`Strata`].
 
 pub mod strata;
 
@@ -14,42 +15,45 @@ use crate::given::rows::{self, Entry};
 use thalweg_core::terrain::{Cells, SOIL};
 use thalweg_core::{Error, Field, Result, Terrain};
 
-/// Name of a terrain's table of a recipe's own kinds of soil, a row a kind. Its columns are the fields of [`SoilKind`].
+/// The name of a terrain's table of the recipe's own kinds of soil, one row per kind. Its columns are the fields of
+/// [`SoilKind`].
 pub const SOILS: &str = "soils";
 
-/// The largest number of kinds, built-in ones among them.
+/// The largest number of kinds, the built-in ones included.
 pub const MAX_KINDS: usize = 256;
 
-/// How a kind is written in a recipe.
+/// The syntax of a kind in a recipe.
 const WRITTEN: &str = "{ name = \"…\", erodibility = factor, cohesion = share, talus = degrees, permeability = m/s }";
 
-/// Longest name of a kind, in bytes.
+/// The longest name of a kind, in bytes.
 const MAX_NAME: usize = 100;
 
-/// What a kind of soil does to water and slopes.
+/// The hydraulic and mechanical properties of a kind of soil.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoilKind {
-    /// Factor of what running water takes, 0 to 1000; loam is 1.
+    /// The factor on erosion by running water, 0 to 1000; loam is 1.
     pub erodibility: f32,
-    /// Share, 0 to 1, of the exchange with running water that the ground's own hold withstands, as roots do: 0 lets grains
-    /// go one by one, 1 lets nothing go.
+    /// The share, 0 to 1, of the sediment exchange with running water that the ground's own cohesion resists, as
+    /// roots do: at 0 grains move one by one, at 1 nothing moves.
     pub cohesion: f32,
-    /// Steepest slope that stands, in degrees from level, 1 to 89.
+    /// The steepest stable slope (angle of repose) in degrees from horizontal, 1 to 89.
     pub talus: f32,
-    /// Saturated conductivity, 0 to 10 m/s: as much water soaks in where it stands or falls.
+    /// The saturated hydraulic conductivity, 0 to 10 m/s: the rate at which standing water or rain infiltrates.
     pub permeability: f32,
 }
 
-/// The built-in kinds and their names, by their numbers.
+/// The built-in kinds and their names, indexed by number.
 ///
-/// Erodibility is kd over that of loam, kd = 0.2·τc^(−½) (Hanson & Simon 2001, doi:10.1002/hyp.149), τc the shear stress in
-/// Pa at which the ground begins to move: clayey ground τc = 0.493·10^(0.0182·C), C percent of clay (Smerdon & Beasley
-/// 1961), 20 in loam (1.1 Pa) and 55 in clay (4.9 Pa); grains by Shields (1936), ½ mm of sand 0.27 Pa, 20 mm of gravel 15 Pa.
-/// Cohesion is τc/(τc + 4 Pa) where it is the ground's own hold that resists, and none between loose grains: half of
-/// it is withstood where water 8 cm deep runs down 5 in 1 000. Permeability: Carsel & Parrish (1988,
-/// doi:10.1029/WR024i005p00755), means; hemic peat by Letts et al. (2000, doi:10.1080/07055900.2000.9649643); gravel and
-/// jointed rock from the ranges of Freeze & Cherry (1979, *Groundwater*, table 2.2). Slopes: usual angles of repose, dry sand
-/// 34°, gravel 35–40°, earth 30–45°, wet clay 15–25°. Rock, and peat's τc (4 Pa) and slope, are ours.
+/// Erodibility is the erodibility coefficient kd relative to that of loam, with kd = 0.2·τc^(−½) (Hanson & Simon
+/// 2001, doi:10.1002/hyp.149), where τc is the critical shear stress in Pa at which the ground begins to move. For
+/// clayey ground τc = 0.493·10^(0.0182·C), with C percent of clay (Smerdon & Beasley 1961): 20 in loam (1.1 Pa) and
+/// 55 in clay (4.9 Pa). For grains it is by Shields (1936): 0.27 Pa for ½ mm sand, 15 Pa for 20 mm gravel. Cohesion
+/// is τc/(τc + 4 Pa) where the ground's own cohesion resists, and 0 for loose grains: half of the exchange is
+/// resisted where water 8 cm deep flows down a slope of 5 in 1 000. Permeability: Carsel & Parrish (1988,
+/// doi:10.1029/WR024i005p00755), means; hemic peat by Letts et al. (2000, doi:10.1080/07055900.2000.9649643); gravel
+/// and jointed rock from the ranges of Freeze & Cherry (1979, *Groundwater*, table 2.2). Slopes are common angles of
+/// repose: dry sand 34°, gravel 35–40°, earth 30–45°, wet clay 15–25°. The values of rock, and the τc (4 Pa) and
+/// slope of peat, are our own choices.
 pub const SOIL_KINDS: [(&str, SoilKind); 6] = [
     ("rock", SoilKind { erodibility: 0.05, cohesion: 0.95, talus: 75.0, permeability: 1e-8 }),
     ("gravel", SoilKind { erodibility: 0.28, cohesion: 0.0, talus: 38.0, permeability: 3e-3 }),
@@ -98,12 +102,12 @@ impl SoilKind {
     }
 }
 
-/// A kind of a recipe's own.
+/// A recipe's own kind of soil.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Soil {
-    /// What it is called, in 1 to 100 bytes; no other kind's name.
+    /// The name, 1 to 100 bytes; no other kind may have it.
     pub name: String,
-    /// What it does.
+    /// The properties.
     pub kind: SoilKind,
 }
 
@@ -125,7 +129,7 @@ impl Given for Soil {
         })?;
         for (number, soil) in soils.iter().enumerate() {
             let own = soils.iter().take(number).map(|soil| soil.name.as_str());
-            // No name is used twice, by a built-in kind among others.
+            // A name must be unique among the built-in and the recipe's own kinds.
             if SOIL_KINDS.iter().map(|(name, _)| *name).chain(own).any(|name| name == soil.name) {
                 let owner = format!("{}.name", rows::name(SOILS, number));
                 return Err(Error::value(owner, &soil.name, "a name that no other kind has"));
@@ -149,17 +153,18 @@ impl Given for Soil {
         room(terrain, soils.len())
     }
 
-    /// They are added to those that the terrain has.
+    /// Adds the kinds to those that the terrain already has.
     fn put(soils: &[Self], terrain: &mut Terrain) -> Result<()> {
         add_soils(terrain, soils)
     }
 }
 
-/// Adds kinds to those that a terrain has; their numbers go on where those end. Names are not kept.
+/// Adds kinds to those that a terrain already has; their numbers continue after the existing ones. Names are not
+/// stored.
 ///
 /// # Errors
-/// When a figure is out of the limits that [`SoilKind`] names, or they become more than [`MAX_KINDS`]; as [`kinds`]. Nothing is changed
-/// then.
+/// If a value is out of the limits documented at [`SoilKind`], or if there would be more than [`MAX_KINDS`] kinds;
+/// also those of [`kinds`]. The terrain is then unchanged.
 pub fn add_soils(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
     room(terrain, soils.len())?;
     let numbers: Vec<_> = soils.iter().map(|soil| soil.kind.numbers()).collect();
@@ -175,7 +180,7 @@ pub fn add_soils(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a terrain can take `more` kinds.
+/// Checks that a terrain has room for `more` further kinds.
 fn room(terrain: &Terrain, more: usize) -> Result<()> {
     let count = kinds(terrain)?.len() + more;
     match count <= MAX_KINDS {
@@ -186,11 +191,11 @@ fn room(terrain: &Terrain, more: usize) -> Result<()> {
     }
 }
 
-/// The kinds by number (layer `soil`): built-in ones, then the recipe's own.
+/// Returns the kinds indexed by number (layer `soil`): the built-in ones, then the recipe's own.
 ///
 /// # Errors
-/// When the terrain's table, which may come from anywhere, has not all columns in one length, has too many rows, or holds a number
-/// out of its limits.
+/// If the terrain's table, which may come from an untrusted source, lacks a column or has columns of different
+/// lengths, has too many rows, or contains a number out of range.
 pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
     let mut kinds: Vec<SoilKind> = SOIL_KINDS.iter().map(|(_, kind)| *kind).collect();
     if let Some(table) = terrain.tables.get(SOILS) {
@@ -199,10 +204,11 @@ pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
     Ok(kinds)
 }
 
-/// The number of the kind in each cell, all of them known; `None` where the terrain has no such layer.
+/// Returns the number of the kind in each cell, checked to be known; `None` if the terrain has no such layer.
 ///
 /// # Errors
-/// As [`kinds`]; a layer that holds no numbers, or a number that is no kind's (naming the first such cell).
+/// Those of [`kinds`]; if the layer does not store whole numbers, or if a number is not that of a kind (the message
+/// names the first such cell).
 pub fn soil(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
     let Some(layer) = terrain.layers.get(SOIL.name) else { return Ok(None) };
     let Cells::Count(field) = &layer.cells else {
@@ -220,26 +226,27 @@ pub fn soil(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
     }
 }
 
-/// What kernels look up of the ground by the number of its kind: one array each, as long as there are kinds.
+/// Look-up arrays of the ground's properties for model kernels, one array per property, indexed by the number of the
+/// kind.
 ///
-/// A kernel needs the plane of numbers ([`soil`]) and these; every number in the plane is within them.
+/// A kernel needs the field of numbers ([`soil`]) and these arrays; every number in the field is a valid index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ground {
-    /// Factor of what running water takes; loam is 1.
+    /// The factor on erosion by running water; loam is 1.
     pub erodibility: Vec<f32>,
-    /// Share, 0 to 1, of the exchange with running water that is withstood.
+    /// The share, 0 to 1, of the sediment exchange with running water that is resisted.
     pub cohesion: Vec<f32>,
-    /// Steepest slope that stands, as rise over run.
+    /// The steepest stable slope as rise over run.
     pub tan_talus: Vec<f32>,
-    /// Saturated conductivity in m/s.
+    /// The saturated hydraulic conductivity in m/s.
     pub permeability: Vec<f32>,
 }
 
 impl Ground {
-    /// The look-up arrays of a terrain's kinds.
+    /// Creates the look-up arrays of a terrain's kinds.
     ///
     /// # Errors
-    /// As [`kinds`].
+    /// Those of [`kinds`].
     pub fn of(terrain: &Terrain) -> Result<Self> {
         let kinds = kinds(terrain)?;
         let each = |of: fn(&SoilKind) -> f32| kinds.iter().map(of).collect();
@@ -252,7 +259,7 @@ impl Ground {
     }
 }
 
-/// An angle in degrees as rise over run.
+/// Converts an angle in degrees to rise over run.
 fn tan(degrees: f32) -> f32 {
     libm::tan(f64::from(degrees).to_radians()) as f32
 }
@@ -291,7 +298,7 @@ mod tests {
     fn erodibilities_and_cohesions_are_those_of_their_sources() {
         let clayey = |percent: f64| 0.493 * libm::pow(10.0, 0.0182 * percent);
         let [loam, clay] = [clayey(20.0), clayey(55.0)];
-        // Shields: θ (ρs − ρ) g d, θ = 0.045 for gravel and 0.033 for sand.
+        // Shields: θ (ρs − ρ) g d, with θ = 0.045 for gravel and 0.033 for sand.
         let [gravel, sand] = [0.045 * 16_187.0 * 0.02, 0.033 * 16_187.0 * 0.0005];
         let kind = |number: u32| SOIL_KINDS[number as usize].1;
         for (number, stress) in [
@@ -301,14 +308,14 @@ mod tests {
             (number::SAND, sand),
             (number::PEAT, 4.0),
         ] {
-            // Two figures are given.
+            // The table gives two significant figures.
             let want = (loam / stress).sqrt();
             assert!((f64::from(kind(number).erodibility) / want - 1.0).abs() < 0.05, "{number}: {want}");
         }
         for (number, stress) in [(number::LOAM, loam), (number::CLAY, clay), (number::PEAT, 4.0)] {
             assert!((f64::from(kind(number).cohesion) - stress / (stress + 4.0)).abs() < 0.006);
         }
-        // Carsel and Parrish's centimetres a day.
+        // Values of Carsel and Parrish in centimetres per day.
         for (number, cm) in [(number::SAND, 712.8), (number::LOAM, 24.96), (number::CLAY, 4.80)] {
             assert!((f64::from(kind(number).permeability) / (cm / 8_640_000.0) - 1.0).abs() < 0.01);
         }

@@ -1,4 +1,4 @@
-//! [`Strata`]: beds of bedrock, hard and soft, one over the other, leaning and gently warped.
+//! [`Strata`]: rock beds of differing hardness, stacked on each other, inclined and gently warped.
 
 use serde_json::Map;
 
@@ -11,30 +11,31 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Column, Table};
 use thalweg_core::{Cell, Error, Field, Grid, Result, Terrain};
 
-/// Name of a terrain's table of beds, a row a bed, the lowest first. Its columns are the fields of [`Bed`].
+/// The name of a terrain's table of beds, one row per bed, the lowest first. Its columns are the fields of [`Bed`].
 pub const STRATA: &str = "strata";
 
-/// Name of a terrain's table, of one row, that says how the beds lie. Its columns are the fields of [`Lie`]. Without it they lie
-/// level, from height 0 up.
+/// The name of a terrain's table, of one row, that describes the orientation of the beds. Its columns are the fields
+/// of [`Lie`]. Without it the beds are level, starting at elevation 0.
 pub const LIE: &str = "strata_lie";
 
 /// The largest number of beds.
 const MAX_BEDS: usize = 1000;
 
-/// The greatest thickness of all beds together, in metres: the accepted elevations.
+/// The largest total thickness of the beds in metres: the range of accepted elevations.
 const MAX_THICKNESS: f64 = 32_000.0;
 
-/// How a bed is written in a recipe.
+/// The syntax of a bed in a recipe.
 const WRITTEN: &str = "{ thickness = metres, hardness = share, talus = degrees }";
 
-/// A bed of rock.
+/// A rock bed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bed {
-    /// Thickness in metres, 0.1 to 10 000.
+    /// The thickness in metres, 0.1 to 10 000.
     pub thickness: f64,
-    /// Share of a cut that it withstands, as the layer `hardness`: 0 is dug like loose ground, 1 not at all.
+    /// The share of erosion that the bed resists, like the layer `hardness`: 0 erodes like sediment, 1 does not
+    /// erode.
     pub hardness: f32,
-    /// Steepest slope that stands in it, in degrees from level, 1 to 89.
+    /// The steepest stable slope in the bed, in degrees from horizontal, 1 to 89.
     pub talus: f32,
 }
 
@@ -53,26 +54,27 @@ impl Bed {
         Self { thickness: thickness.into(), hardness, talus }
     }
 
-    /// Thickness in units.
+    /// Returns the thickness in fixed-point units.
     fn units(&self) -> i64 {
         libm::round(self.thickness * UNITS) as i64
     }
 }
 
-/// How beds lie.
+/// The orientation of the beds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lie {
-    /// Height in metres, −16 000 to 16 000, in the world's north-western corner, at which the lowest bed begins.
+    /// The elevation in metres, −16 000 to 16 000, of the bottom of the lowest bed in the world's north-western
+    /// corner.
     pub base: f64,
-    /// How steeply they lean, as fall over run, 0 to 1 m/m.
+    /// The dip of the beds, as fall over run, 0 to 1 m/m.
     pub dip: f64,
-    /// Towards where they fall, in degrees clockwise from north, 0 to 360.
+    /// The dip direction in degrees clockwise from north, 0 to 360.
     pub direction: f64,
-    /// How far they are warped up and down, in metres, 0 to 10 000: three standard deviations.
+    /// The amplitude of the vertical warp in metres, 0 to 10 000: three standard deviations.
     pub warp: f64,
-    /// Length of a warp in metres, 1 to 10 000 000.
+    /// The wavelength of the warp in metres, 1 to 10 000 000.
     pub wavelength: f64,
-    /// What the warp's noise is drawn from: another number is another warp.
+    /// The seed of the warp's noise.
     pub seed: i64,
 }
 
@@ -94,7 +96,7 @@ impl Given for Bed {
     const TABLE: &'static str = STRATA;
     const PASSING: bool = false;
 
-    /// The lowest first.
+    /// Parses the beds, the lowest first.
     fn parse(list: &toml::Value) -> Result<Vec<Self>> {
         let beds = rows::list(STRATA, list, MAX_BEDS, WRITTEN, |owner, row| {
             Ok(Self::of(rows::numbers(owner, row, &ENTRIES, &[])?.map(|x| x as f32)))
@@ -114,17 +116,18 @@ impl Given for Bed {
         strata(terrain).map(drop)
     }
 
-    /// They lie in place of those that the terrain has.
+    /// Replaces the beds that the terrain has.
     fn put(beds: &[Self], terrain: &mut Terrain) -> Result<()> {
         set_strata(terrain, beds)
     }
 }
 
-/// Gives a terrain beds, the lowest first, in place of any that it has, level from height 0 up until [`set_strata_lie`] says otherwise. Other
-/// figures out of their limits, or more than 1000 beds, are refused when the table is read ([`strata()`]).
+/// Sets the beds of a terrain, the lowest first, replacing any existing ones. They are level, starting at elevation
+/// 0, until [`set_strata_lie`] is called. Other values out of range, or more than 1000 beds, are rejected when the
+/// table is read ([`strata()`]).
 ///
 /// # Errors
-/// When there is none, or all together are thicker than 32 000 m.
+/// If there are no beds, or if their total thickness exceeds 32 000 m.
 pub fn set_strata(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
     period(beds)?;
     let numbers: Vec<_> = beds.iter().map(Bed::numbers).collect();
@@ -133,10 +136,10 @@ pub fn set_strata(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
     Ok(())
 }
 
-/// Says how the beds of a terrain lie.
+/// Sets the orientation of a terrain's beds.
 ///
 /// # Errors
-/// When a number is out of the limits that [`Lie`] names.
+/// If a value is out of the limits documented at [`Lie`].
 pub fn set_strata_lie(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
     let values = [lie.base, lie.dip, lie.direction, lie.warp, lie.wavelength];
     let mut numbers = [0.0; 5];
@@ -149,7 +152,7 @@ pub fn set_strata_lie(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
     Ok(())
 }
 
-/// Units from the foot of the lowest bed to the top of the highest: after that they repeat.
+/// Returns the total thickness of the beds in units, after which they repeat.
 fn period(beds: &[Bed]) -> Result<i32> {
     let sum: i64 = beds.iter().map(Bed::units).sum();
     let metres = sum as f64 / UNITS;
@@ -162,11 +165,11 @@ fn period(beds: &[Bed]) -> Result<i32> {
     }
 }
 
-/// The beds of a terrain; `None` where it has no such table.
+/// Returns the beds of a terrain; `None` if it has no such table.
 ///
 /// # Errors
-/// When the tables, which may come from anywhere, have not all columns in one length, too many rows (how they lie: other than one),
-/// or a number out of its limits; and as [`Strata::new`].
+/// If the tables, which may come from an untrusted source, lack a column or have columns of different lengths, have
+/// too many rows (for the orientation: not exactly one) or a number out of range; also those of [`Strata::new`].
 pub fn strata(terrain: &Terrain) -> Result<Option<Strata>> {
     let Some(table) = terrain.tables.get(STRATA) else { return Ok(None) };
     let beds: Vec<_> = rows::read(STRATA, table, &ENTRIES, MAX_BEDS)?.into_iter().map(Bed::of).collect();
@@ -174,7 +177,7 @@ pub fn strata(terrain: &Terrain) -> Result<Option<Strata>> {
     Strata::new(&beds, &lie, &terrain.grid).map(Some)
 }
 
-/// How a table says that beds lie.
+/// Reads the orientation of the beds from a table.
 fn lie(table: &Table) -> Result<Lie> {
     let rows = rows::read(LIE, table, &LIE_ENTRIES, 1)?;
     let ([[base, dip, direction, warp, wavelength]], Some([seed])) = (rows.as_slice(), table.ints("seed")) else {
@@ -184,32 +187,34 @@ fn lie(table: &Table) -> Result<Lie> {
     Ok(Lie { base, dip, direction, warp, wavelength, seed: *seed })
 }
 
-/// Beds ready to be looked up: what lies at a height is one division and a step or two through a table.
+/// Beds prepared for look-up: finding the bed at an elevation takes one division and a step or two through a table.
 #[derive(Debug, Clone)]
 pub struct Strata {
-    /// Top of each bed in units over the lowest one's foot.
+    /// The top of each bed in units above the bottom of the lowest one.
     tops: Vec<i32>,
     hardness: Vec<f32>,
     tan_talus: Vec<f32>,
-    /// The bed at the foot of each piece of 2^`shift` units.
+    /// The bed at the bottom of each interval of 2^`shift` units.
     first: Vec<u16>,
     shift: u32,
     period: i32,
-    /// Units to add for each world row and column.
+    /// The units to add per world row and column.
     slope: [f64; 2],
-    /// Units to add in the world's cell (0, 0), but for the warp.
+    /// The units to add in the world's cell (0, 0), without the warp.
     offset: f64,
     warp: Option<Warp>,
 }
 
-/// Pieces of the table at least, unless beds are very thin: few beds share one.
+/// The least number of intervals of the table, unless beds are very thin; so many that few beds share an interval.
 const PIECES: i32 = 2048;
 
 impl Strata {
-    /// Beds, the lowest first, as they lie in the world of a grid. Their figures are within the limits that [`Bed`] and [`Lie`] name.
+    /// Prepares beds, the lowest first, for the world of a grid. Their values must be within the limits documented at
+    /// [`Bed`] and [`Lie`].
     ///
     /// # Errors
-    /// When there are none, more than 1000, one of them has no thickness, or all together are thicker than 32 000 m.
+    /// If there are none or more than 1000, if one of them has no thickness, or if their total thickness exceeds 32
+    /// 000 m.
     pub fn new(beds: &[Bed], lie: &Lie, grid: &Grid) -> Result<Self> {
         let period = period(beds)?;
         if beds.len() > MAX_BEDS {
@@ -230,7 +235,8 @@ impl Strata {
         let bed_at = |units: i32| tops.partition_point(|top| *top <= units) as u16;
         let first = (0..=(period - 1) >> shift).map(|piece| bed_at(piece << shift)).collect();
         let (sin, cos) = libm::sincos(lie.direction.to_radians());
-        // Beds fall towards the direction; what they fall is added to a height, so that they can be looked up as if level.
+        // Beds fall towards the dip direction. The amount of that fall is added to an elevation, so that beds can be
+        // looked up as if they were level.
         let slope = [-cos, sin].map(|part| part * lie.dip * grid.cell * UNITS);
         Ok(Self {
             hardness: beds.iter().map(|bed| bed.hardness).collect(),
@@ -245,8 +251,9 @@ impl Strata {
         })
     }
 
-    /// [`Height`](thalweg_core::terrain::height::Height) units to add to a height in world cell (row, column), for [`Strata::hardness`] and
-    /// [`Strata::talus`]: whole repetitions of the beds are left out, so that the sum with any accepted elevation fits.
+    /// Returns the offset, in [`Height`](thalweg_core::terrain::height::Height) units, to add to an elevation in
+    /// world cell (row, column) before a call of [`Strata::hardness`] or [`Strata::talus`]. Whole repetitions of the
+    /// beds are subtracted, so that the sum with any accepted elevation fits.
     #[inline]
     pub fn lean(&self, row: i64, column: i64) -> i32 {
         let plane = self.offset + self.slope[0] * row as f64 + self.slope[1] * column as f64;
@@ -256,52 +263,52 @@ impl Strata {
         (if over > period / 2 { over - period } else { over }) as i32
     }
 
-    /// Number of the bed, 0 the lowest, at a height, in [`Height`](thalweg_core::terrain::height::Height) units, to which the place's
-    /// [lean](Strata::lean) is added.
+    /// Returns the index of the bed, 0 being the lowest, at an elevation, in
+    /// [`Height`](thalweg_core::terrain::height::Height) units, to which the cell's [offset](Strata::lean) is added.
     #[inline]
     pub fn bed(&self, height_plus_lean: i32) -> usize {
         let units = height_plus_lean.rem_euclid(self.period);
         let mut bed = usize::from(self.first[(units >> self.shift) as usize]);
-        // The last top is the period, and above all that remains.
+        // The loop ends, because the last top equals the period, which is above `units`.
         while self.tops[bed] <= units {
             bed += 1;
         }
         bed
     }
 
-    /// Share of a cut, 0 to 1, that the rock there withstands.
+    /// Returns the share of erosion, 0 to 1, that the rock at this elevation resists.
     #[inline]
     pub fn hardness(&self, height_plus_lean: i32) -> f32 {
         self.hardness[self.bed(height_plus_lean)]
     }
 
-    /// Steepest slope that stands in the rock there, as rise over run (the tangent of its angle).
+    /// Returns the steepest stable slope of the rock at this elevation, as rise over run (the tangent of its angle).
     #[inline]
     pub fn talus(&self, height_plus_lean: i32) -> f32 {
         self.tan_talus[self.bed(height_plus_lean)]
     }
 }
 
-/// How far beds are warped up, on points some way apart; between them along straight lines.
+/// The upward warp of the beds, computed at widely spaced points and interpolated bilinearly between them.
 #[derive(Debug, Clone)]
 struct Warp {
-    /// Units, by point.
+    /// The warp in units, by point.
     points: Field<f64>,
-    /// Points a cell.
+    /// The number of points per cell.
     pace: f64,
-    /// World number of the first row and column of points, less a half cell in points.
+    /// The world number of the first row and column of points, less half a cell, in points.
     start: Cell<f64>,
 }
 
-/// Points to a wavelength.
+/// The number of points per wavelength.
 const POINTS: f64 = 8.0;
 
-/// Octaves of the warp: finer ones would only roughen.
+/// The number of octaves of the warp; finer ones would only roughen it.
 const OCTAVES: u32 = 2;
 
 impl Warp {
     fn new(lie: &Lie, grid: &Grid) -> Self {
-        // Where a cell is wider than that, the grid cannot carry the warp, and the noise fades.
+        // If a cell is wider than that, the grid cannot resolve the warp and the noise fades.
         let spacing = (lie.wavelength / POINTS).max(grid.cell);
         let noise = Fractal::new(
             &FractalSettings::fbm(OCTAVES, lie.wavelength, 0.4),
@@ -310,7 +317,7 @@ impl Warp {
             spacing,
         );
         let pace = grid.cell / spacing;
-        // Points lie in the middle of cells of that spacing, of the same world.
+        // Points are the centres of cells of that spacing in the same world.
         let at = |cell: i64| (cell as f64 + 0.5) * pace - 0.5;
         let first = Cell::from_axes(|a| at(grid.origin[a]).floor());
         let size = [0, 1].map(|a| (at(grid.origin[a] + grid.size[a] as i64 - 1).floor() - first[a]) as usize + 2);
@@ -327,7 +334,7 @@ impl Warp {
         Self { points, pace, start: first.map(|x| x + 0.5 - 0.5 * pace) }
     }
 
-    /// Units in a world cell; beyond the window as at its rim.
+    /// Returns the warp in units in a world cell. Outside the window it returns the value at the window's edge.
     #[inline]
     fn at(&self, row: i64, column: i64) -> f64 {
         let size = self.points.size();
@@ -359,7 +366,7 @@ mod tests {
         Grid::new([60, 80], 25.0).unwrap()
     }
 
-    /// The bed found by climbing from the lowest one's foot, over and over, in whole units.
+    /// Finds the bed by climbing from the bottom of the lowest one, repetition by repetition, in whole units.
     fn climbed(beds: &[Bed], height: i64) -> usize {
         let sum: i64 = beds.iter().map(Bed::units).sum();
         let mut foot = -sum * (1 + height.abs() / sum);
@@ -388,7 +395,8 @@ mod tests {
                 })
                 .collect();
             let strata = Strata::new(&beds, &Lie::default(), &grid()).unwrap();
-            // Each border from both sides, and heights anywhere, which are climbed to over all repetitions.
+            // Each boundary from both sides, and arbitrary elevations, which are reached by climbing through all
+            // repetitions.
             let borders = strata.tops.iter().flat_map(|top| [*top - 1, *top, *top - strata.period]);
             let anywhere = (0..400).map(|n| (key.and(n).bits() % (1 << 32)) as u32 as i32);
             for height in borders.chain(anywhere).chain([i32::MIN, i32::MAX, 0, -1]) {
@@ -413,18 +421,19 @@ mod tests {
     fn beds_fall_towards_their_direction() {
         let beds = [bed(20.0, 0.9, 70.0), bed(30.0, 0.1, 30.0)];
         let lie = |dip, direction| Lie { dip, direction, ..Lie::default() };
-        // Down to the east by a quarter: 40 cells of 25 m further on the same bed lies 250 m, five periods, lower.
+        // The beds fall to the east by a quarter: 40 cells of 25 m further on, the same bed is 250 m, or five
+        // periods, lower.
         let strata = Strata::new(&beds, &lie(0.25, 90.0), &grid()).unwrap();
         for row in [0, 17, 59] {
             for (column, height) in [(0, 10), (3, 44), (30, -3)] {
                 let near = height * 65_536 + strata.lean(row, column);
                 let far = (height - 250) * 65_536 + strata.lean(row, column + 40);
-                // The sine of a right angle is exact; the lean is rounded down in either place.
+                // The sine of a right angle is exact; the offset is rounded down in both places.
                 assert!((near - far).rem_euclid(strata.period).min((far - near).rem_euclid(strata.period)) <= 1);
                 assert_eq!(strata.bed(near), strata.bed(far));
             }
         }
-        // A place x metres to the east, and a height z: the depth in the pile is z + x/4 there.
+        // At x metres to the east and elevation z the depth in the pile is z + x/4.
         for column in 0..80 {
             let x = (column as f64 + 0.5) * 25.0;
             let depth = (100.0 + 0.25 * x).rem_euclid(50.0);
@@ -433,18 +442,18 @@ mod tests {
                 assert_eq!(strata.bed(100 * 65_536 + strata.lean(7, column)), want, "{column}");
             }
         }
-        // To the south it is rows that count, and to the north they count the other way.
+        // For a dip to the south the offset depends on rows, and for one to the north with the opposite sign.
         let [south, north] = [180.0, 0.0].map(|a| Strata::new(&beds, &lie(0.02, a), &grid()).unwrap());
         for strata in [&south, &north] {
             assert!((strata.lean(5, 3) - strata.lean(5, 60)).abs() <= 1);
         }
         assert!((south.lean(11, 0) - south.lean(1, 0) - 5 * 65_536).abs() <= 1);
         assert!((north.lean(11, 0) - north.lean(1, 0) + 5 * 65_536).abs() <= 1);
-        // The base lifts all.
+        // The base raises all the beds.
         let lifted = Strata::new(&beds, &Lie { base: 13.0, ..Lie::default() }, &grid()).unwrap();
         assert_eq!(lifted.bed(13 * 65_536 + lifted.lean(0, 0)), 0);
         assert_eq!(lifted.bed(13 * 65_536 - 1 + lifted.lean(0, 0)), 1);
-        // Any accepted elevation with any lean fits.
+        // Any accepted elevation plus any offset fits.
         let wide = Grid { world: [1 << 16, 1 << 16], ..Grid::new([60, 80], 1e5).unwrap() };
         let strata =
             Strata::new(&[bed(10_000.0, 0.5, 40.0), bed(9_000.0, 0.5, 40.0)], &lie(1.0, 200.0), &wide).unwrap();
@@ -471,14 +480,15 @@ mod tests {
                 if (11..31).contains(&row) && (23..54).contains(&column) {
                     assert_eq!(lean, part.lean(row, column));
                 }
-                // The middle one of nine finer cells lies in the same place.
+                // The middle one of nine finer cells has the same centre.
                 assert!((lean - fine.lean(3 * row + 1, 3 * column + 1)).abs() <= 1, "{row}, {column}");
             }
         }
-        // 60 m are three deviations: over several wavelengths at least one of them either way, and never six.
+        // 60 m are three standard deviations: over several wavelengths at least one of them is reached in both
+        // directions, and never six.
         assert!(low < -10 * 65_536 && high > 10 * 65_536, "{low} {high}");
         assert!(low > -120 * 65_536 && high < 120 * 65_536);
-        // Beyond the window it is the rim's.
+        // Outside the window the value is that of its edge.
         assert_eq!(part.lean(-5, 30), part.lean(-9, 30));
     }
 

@@ -7,14 +7,14 @@ pub(super) const INK: &str = "#25303a";
 pub(super) const FAINT: &str = "#76828c";
 const RULE: &str = "#e4e8eb";
 
-/// A place on the sheet.
+/// A rectangle on the sheet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub at: [f64; 2],
     pub size: [f64; 2],
 }
 
-/// Values and the place where they are drawn.
+/// A panel that maps values to positions on the sheet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chart {
     frame: Frame,
@@ -35,18 +35,18 @@ impl Axis {
         Self { from, to, scale: Scale::Linear }
     }
 
-    /// A logarithmic axis that takes in all values over zero, with a little room.
+    /// Returns a logarithmic axis that includes all positive values, with a small margin.
     pub fn over(values: impl Iterator<Item = f64>) -> Option<Self> {
         let [low, high] = values.filter(|v| *v > 0.0).fold([f64::INFINITY, 0.0], |[l, h], v| [l.min(v), h.max(v)]);
         (high > 0.0).then(|| Self { from: low / 1.4, to: high * 1.4, scale: Scale::Logarithmic })
     }
 
-    /// A logarithmic axis with room at its upper end, a share of its length.
+    /// Extends a logarithmic axis at its upper end by a share of its length.
     pub fn with_room(self, share: f64) -> Self {
         Self { to: self.to * libm::pow(self.to / self.from, share), ..self }
     }
 
-    /// Where a value stands, 0 to 1 within the axis.
+    /// Returns the position of a value on the axis, 0 to 1.
     fn share(self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -54,7 +54,7 @@ impl Axis {
         }
     }
 
-    /// Values at which the axis is marked.
+    /// Returns the values at which the axis has ticks.
     fn ticks(self) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
@@ -72,7 +72,7 @@ impl Axis {
                 if last > first {
                     return decades.collect();
                 }
-                // Within one decade, its ones, twos and fives.
+                // Within one decade: its ones, twos and fives.
                 let parts = (first - 1..=last).flat_map(|k| [1.0, 2.0, 5.0].map(|d| d * libm::exp10(f64::from(k))));
                 parts.filter(|v| (self.from..=self.to).contains(v)).collect()
             }
@@ -87,14 +87,14 @@ impl Axis {
                 power.unsigned_abs().to_string().bytes().map(|d| digits[usize::from(d - b'0') % 10]).collect();
             return format!("10{}{raised}", if power < 0 { "⁻" } else { "" });
         }
-        // No more places than the value has, but for its rounding.
+        // No more decimal places than the value has, apart from rounding errors.
         let near = |text: &String| text.parse::<f64>().is_ok_and(|v| (v - value).abs() <= 1e-9 * value.abs());
         (0..5).map(|places| format!("{value:.places$}")).find(near).unwrap_or(format!("{value:.4}"))
     }
 }
 
 impl Chart {
-    /// Draws frame, marks and names of the axes.
+    /// Draws the frame, the ticks and the names of the axes.
     pub fn new(svg: &mut Svg, frame: Frame, axes: [Axis; 2], names: [&str; 2]) -> Self {
         let chart = Self { frame, x: axes[0], y: axes[1] };
         let ([left, top], [width, height]) = (frame.at, frame.size);
@@ -117,7 +117,7 @@ impl Chart {
         chart
     }
 
-    /// Where the values stand, held within the frame.
+    /// Returns the position of a point on the sheet, clamped to the frame.
     pub fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let ([left, top], [width, height]) = (self.frame.at, self.frame.size);
         let [right, up] = [self.x.share(x), self.y.share(y)].map(|s| s.clamp(0.0, 1.0));

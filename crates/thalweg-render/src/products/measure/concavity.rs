@@ -1,4 +1,4 @@
-//! How channels get gentler as their catchments grow.
+//! The concavity and steepness of channels: how channel slope decreases as drainage area grows.
 
 use crate::products::measure::drainage::step;
 use crate::products::measure::fit::{bins, line, power, quantile, thin};
@@ -21,12 +21,12 @@ pub(super) const SPECS: [Spec; 4] = measures! {
     concavity_chi: "concavity θ, of χ plots", Network, unit "1", usual 0.2 to 0.8, source "Perron & Royden 2013";
 };
 
-/// Steps up and down the channel over which the slope at a cell is taken. Slopes from cell to cell would be those of
-/// rounded heights.
+/// The number of steps up and down the channel over which the slope at a cell is measured. Slopes between adjacent
+/// cells would be dominated by the rounding of elevations.
 const REACH: usize = 5;
 
-/// Bins a decade of area, and the fewest reaches in one. What a reach has in a bin is one sample, however long it is:
-/// the cells of one river are no independent witnesses.
+/// The number of bins per decade of area, and the least number of reaches in a bin. All the cells of a reach in one
+/// bin form one sample, however long the reach is, because the cells of one river are not statistically independent.
 const BINS: f64 = 5.0;
 const LEAST: usize = 5;
 
@@ -53,16 +53,16 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Chan
     all.curves.push(Curve { name: "slope_area_cloud", x, y, scale, points: thin(&above, CLOUD), law: None });
 }
 
-/// The most points of a cloud.
+/// The largest number of points in a scatter plot.
 const CLOUD: usize = 1500;
 
-/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a reach has in a bin, the
-/// slope at a cell taken [`REACH`] steps up the main stem and as many down.
+/// Returns the drainage area (km²) and slope of channels with complete basins, averaged over the cells that a reach
+/// has in each bin. The slope at a cell is measured from [`REACH`] steps up the main stem to as many down.
 fn slopes(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground[k].metres();
     let areas = drainage.upstream_cells().as_slice();
-    // The cell above each on the main stem: of the greatest catchment.
+    // For each reach the upstream reach on the main stem, that is the one with the largest drainage area.
     let mut stem: Vec<Option<usize>> = vec![None; channels.network.reaches.len()];
     let area = |n: usize| channels.area_km2[n];
     for n in 0..stem.len() {
@@ -76,7 +76,7 @@ fn slopes(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Vec
     let mut path: Vec<usize> = Vec::new();
     let index = |cell: &Cell| cell.row * ground.land.cols() + cell.col;
     for (n, reach) in channels.reaches().filter(|(n, _)| channels.is_whole[*n]) {
-        // The reach's cells, with some above and below.
+        // The reach's cells, with up to REACH cells above and below it.
         path.clear();
         let mut up = stem[n];
         while let Some(m) = up.filter(|_| path.len() < REACH) {
@@ -92,7 +92,7 @@ fn slopes(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Vec
             path.push(next);
         }
         let found = (first..last).filter_map(|at| {
-            // Whole reaches alone: slopes over a few cells scatter.
+            // Only cells with the full distance on both sides: slopes over a few cells scatter.
             let reach = path.get(at.checked_sub(REACH)?..=at + REACH)?;
             let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions()[*k]));
             let drop = height(reach[0]) - height(reach[2 * REACH]);
@@ -100,7 +100,7 @@ fn slopes(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Vec
             Some([area, drop / (steps.sum::<f64>() * ground.cell())])
         });
         let found: Vec<[f64; 2]> = found.collect();
-        // Downstream catchments only grow, so a bin's cells lie side by side.
+        // Drainage areas only grow downstream, so the cells of a bin are consecutive.
         for bin in found.chunk_by(|a, b| (a[0] * BINS).floor() == (b[0] * BINS).floor()) {
             let [area, slope] = [0, 1].map(|c| bin.iter().map(|s| s[c]).sum::<f64>() / bin.len() as f64);
             samples.push([libm::exp10(area), slope]);
@@ -109,10 +109,10 @@ fn slopes(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Vec
     samples
 }
 
-/// Fewest cells of channel, and reaches, of a basin whose χ plot is asked.
+/// The least numbers of channel cells and of reaches in a basin for its χ plot to be used.
 const BASIN: (usize, usize) = (100, 5);
 
-/// The median, by channel cells, of the basins' best θ.
+/// Returns the median of the basins' best θ, weighted by channel cells.
 fn chi(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Found {
     let mut best: Vec<(f64, usize)> = Vec::new();
     for tree in Tree::whole(channels) {
@@ -131,9 +131,10 @@ fn chi(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Found 
     middle.map(|(theta, _)| *theta).ok_or("no whole basin has five reaches and 100 cells of channel")
 }
 
-/// The channels of one basin, for χ.
+/// The channels of one basin, for the χ plot.
 struct Profile {
-    /// By cell, mouth first: number of the one below, ln of the catchment in cells, steps down, height over the mouth.
+    /// For each cell, mouth first: index of the cell below, ln of the drainage area in cells, length of the step
+    /// down, height above the mouth.
     nodes: Vec<(usize, f64, f64, f64)>,
 }
 
@@ -141,7 +142,7 @@ impl Profile {
     fn of(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels, tree: &Tree) -> Self {
         let height = |cell: Cell| ground.terrain.ground[cell].metres();
         let mut nodes: Vec<(usize, f64, f64, f64)> = Vec::new();
-        // The first cell's number of each reach that is done, in the order of the tree.
+        // The node of the first cell of each finished reach, in the order of the tree.
         let mut first = vec![0usize; tree.reaches.len()];
         let mut base = 0.0;
         for (n, (reach, below)) in tree.reaches.iter().enumerate() {
@@ -161,7 +162,7 @@ impl Profile {
         Self { nodes }
     }
 
-    /// The θ from 0 to 1.2 of which height over χ is nearest to a line.
+    /// Returns the θ from 0 to 1.2 for which height over χ is closest to a straight line.
     fn best(&self) -> Option<f64> {
         let top = |thetas: &mut dyn Iterator<Item = f64>| {
             let fits = thetas.filter_map(|theta| Some((theta, self.fit(theta)?)));
@@ -171,7 +172,7 @@ impl Profile {
         top(&mut (-9..=9).map(|k| rough + 0.01 * f64::from(k)).filter(|theta| (0.0..=1.2).contains(theta)))
     }
 
-    /// R² of height over χ: the sum of steps times (A/A at the mouth)^−θ.
+    /// Returns R² of height over χ, where χ is the sum of step lengths times (A/A at the mouth)^−θ.
     fn fit(&self, theta: f64) -> Option<f64> {
         let powers: Vec<f64> = self.nodes.iter().map(|node| libm::exp(-theta * node.1)).collect();
         let mut chi = vec![0.0; self.nodes.len()];
@@ -179,7 +180,7 @@ impl Profile {
             let (down, _, length, _) = self.nodes[n];
             chi[n] = chi[down] + 0.5 * (powers[n] + powers[down]) * length;
         }
-        // Scaled to 1, lest squares of small powers vanish.
+        // Scale χ to 1, so that squares of small powers do not underflow.
         let most = chi.iter().copied().fold(0.0, f64::max);
         let points: Vec<[f64; 2]> = chi.iter().zip(&self.nodes).map(|(chi, node)| [chi / most, node.3]).collect();
         (most > 0.0).then(|| line(&points)).flatten().map(|line| line.r2)

@@ -1,4 +1,4 @@
-//! Whether valleys or ridges are sharper.
+//! The asymmetry of curvature: whether valleys or ridges are sharper.
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::quantiles::Quantiles;
@@ -18,13 +18,14 @@ pub(super) const SPECS: [Spec; 4] = measures! {
         source "Minár et al. 2020; real models, docs/measure.md";
 };
 
-/// The tails' share in the skewness.
+/// The share of values in each tail for the skewness.
 const TAIL: f64 = 0.05;
 
-/// Curvatures that are looked at in all passes of [`Quantiles`].
+/// Accumulates curvatures over all passes of [`Quantiles`].
 ///
-/// All are second derivatives of height, above 0 where ground is hollow: the Laplacian, that along the gradient, that across it. So none grows
-/// beyond bounds where ground is level, as the curvature of contours does.
+/// All are second derivatives of elevation, positive where the surface is concave: the Laplacian, the derivative
+/// along the gradient, and the one across it. Unlike the curvature of contours, none of them grows without bounds
+/// where the surface is level.
 pub(super) struct Curvatures {
     size: f64,
     laplacian: Quantiles<3>,
@@ -69,7 +70,8 @@ impl Curvatures {
 
 const NEIGHBOURS: &str = "no land has eight neighbours with data";
 
-/// (p95 + p5 − 2 · median) / (p95 − p5), −1 to 1 (Hinkley 1975): unlike the third moment it does not hang on a few cliffs.
+/// Returns (p95 + p5 − 2 · median) / (p95 − p5), −1 to 1 (Hinkley 1975), which unlike the third moment does not
+/// depend on a few cliffs.
 fn skewness(values: &Quantiles<3>) -> Found {
     let [low, middle, high] = values.found().ok_or(NEIGHBOURS)?;
     if high > low { Ok((high + low - 2.0 * middle) / (high - low)) } else { Err("curvature does not vary") }

@@ -1,4 +1,4 @@
-//! [`Catchments`]: where water of the filled ground goes; what the ground holds back before it is filled.
+//! [`Catchments`]: the drainage of the filled terrain, and the pits that filling removes.
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Measures, Spec, measures, need_land};
@@ -22,13 +22,13 @@ pub(super) const SPECS: [Spec; 6] = measures! {
     level_cells: "land without any slope", Drainage, unit "%", usual 0.0 to 5.0, source "Garbrecht & Martz 1997";
 };
 
-/// The drainage of the ground, and what lies above each cell of it.
+/// The drainage of the terrain, with properties of the basin above each cell.
 pub(super) struct Catchments {
     pub drainage: FlowGraph,
-    /// Whether all that drains through a cell begins inside: none of it at an edge or beside missing data, where land
-    /// goes on unseen and catchments are cut.
+    /// True for cells whose basin is complete: no cell that drains through it is at an edge or next to missing data,
+    /// where the land continues outside the map and the basin is cut off.
     pub whole: Vec<bool>,
-    /// Metres to the farthest divide.
+    /// The length in metres of the flow path from the farthest divide.
     pub length: Vec<f64>,
 }
 
@@ -50,7 +50,7 @@ impl Catchments {
         Self { drainage, whole, length }
     }
 
-    /// `level` is the number of [`level_cells`].
+    /// Takes the measures of drainage. `level` is the result of [`level_cells`].
     pub fn measure(&self, ground: &Ground<'_>, level: u64, all: &mut Measures) {
         if let Err(missing) = need_land(ground.count) {
             return all.leave(&SPECS, missing);
@@ -79,23 +79,23 @@ impl Catchments {
     }
 }
 
-/// Takes what can be told without the drainage of the whole map, and leaves out the others.
+/// Takes the measures that do not need the drainage of the whole map, and marks the others as missing.
 pub(super) fn take_local(count: usize, level: u64, missing: &'static str, all: &mut Measures) {
     let level = need_land(count).map(|()| 100.0 * level as f64 / count as f64);
     all.take(&SPECS, [Err(missing), Err(missing), Err(missing), Err(missing), Err(missing), level]);
 }
 
-/// Land that has no slope.
+/// Counts the land cells without any slope.
 pub(super) fn level_cells(ground: &Ground<'_>) -> u64 {
     ground.cells().filter(|cell| is_level(ground, cell.row, cell.col)).count() as u64
 }
 
-/// Length of a step into a direction, in cells.
+/// Returns the length of a step in a direction, in cells.
 pub(super) fn step(direction: u8) -> f64 {
     D8::DISTANCES[usize::from(direction % 2)]
 }
 
-/// Hollows without a way out: level bottoms of touching cells count once.
+/// Counts the pits, the depressions without an outlet; touching cells of a level bottom count once.
 fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
     let land = Land::of(ground.terrain);
     let cols = raw.cols();
@@ -118,7 +118,7 @@ fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
     pits
 }
 
-/// Cells of land that drain with nothing filled; water that stands in the layer of pools is a lake.
+/// Counts the land cells that drain without filling; standing water in the layer of pools counts as a lake.
 fn drained(ground: &Ground<'_>) -> u64 {
     let lakes = match ground.terrain.heights(&POOL) {
         Some(pools) => pools.map(|depth| depth.0 > 0),
@@ -128,7 +128,7 @@ fn drained(ground: &Ground<'_>) -> u64 {
     drains.as_slice().iter().zip(ground.land.as_slice()).filter(|(drains, land)| **drains && **land).count() as u64
 }
 
-/// Whether no neighbour of cell (i, j) is of another height.
+/// Returns true if all neighbours of cell (i, j) with data have its elevation.
 fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
     let heights = &ground.terrain.ground;
     let land = Land::of(ground.terrain);
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn pits_by_hand() {
-        // A plane that falls westward by 1 m a cell of 10 m, with three hollows: one cell 5 m under its lowest neighbour,
-        // two level cells 3 m under theirs, one cell 0.5 m under.
+        // A plane that falls westward by 1 m per cell of 10 m, with three depressions: one cell 5 m below its lowest
+        // neighbour, two level cells 3 m below theirs, and one cell 0.5 m below.
         let mut ground = terrain([20, 20], 10.0, |x, _| 0.1 * x + 100.0);
         ground.ground[(5, 5)] = Height::saturating(99.0);
         ground.ground[(10, 10)] = Height::saturating(106.0);
@@ -188,7 +188,7 @@ mod tests {
                 }
             }
             assert_eq!(drained(&of), out, "{seed}");
-            // Sums of the same steps in the same order.
+            // Both are sums of the same steps in the same order.
             assert_eq!(catchments.length, longest, "{seed}");
         }
     }

@@ -1,4 +1,4 @@
-//! Lines, quantiles and logarithmic bins.
+//! Line fits, quantiles and logarithmic bins.
 
 use crate::products::measure::spec::PowerLaw;
 
@@ -7,11 +7,11 @@ use crate::products::measure::spec::PowerLaw;
 pub(super) struct Line {
     pub slope: f64,
     pub intercept: f64,
-    /// Share of the variance that the line tells; 1 for points that do not vary in y.
+    /// The share of the variance that the line explains; 1 for points that do not vary in y.
     pub r2: f64,
 }
 
-/// The line of least squares; `None` for fewer than two different x.
+/// Returns the least-squares line; `None` if there are fewer than two different x.
 pub(super) fn line(points: &[[f64; 2]]) -> Option<Line> {
     let n = points.len() as f64;
     let [mx, my] = [0, 1].map(|c| points.iter().map(|p| p[c]).sum::<f64>() / n);
@@ -22,7 +22,8 @@ pub(super) fn line(points: &[[f64; 2]]) -> Option<Line> {
     (xx > 0.0).then_some(Line { slope, intercept: my - slope * mx, r2 })
 }
 
-/// The power law of least squares in logarithms, over points that are above zero; `None` for fewer than `least` of them.
+/// Returns the power law that is the least-squares fit in logarithms, over the positive points; `None` if there are
+/// fewer than `least` of them.
 pub(super) fn power(points: &[[f64; 2]], least: usize) -> Option<PowerLaw> {
     let above = points.iter().filter(|p| p[0] > 0.0 && p[1] > 0.0);
     let logs: Vec<[f64; 2]> = above.clone().map(|p| p.map(libm::log)).collect();
@@ -31,30 +32,31 @@ pub(super) fn power(points: &[[f64; 2]], least: usize) -> Option<PowerLaw> {
     Some(PowerLaw { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
 }
 
-/// The value under which a share `q` of the values lies, one of them; `None` if there are none. Reorders them.
+/// Returns the quantile `q` of the values, which is one of them; `None` if there are none. Reorders the values.
 pub(super) fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let (_, value, _) = values.select_nth_unstable_by((q * last as f64).round() as usize, f64::total_cmp);
     Some(*value)
 }
 
-/// Samples whose x share a part of a decade.
+/// Samples whose x is in the same part of a decade.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bin {
-    /// Geometric mean of the samples' x.
+    /// The geometric mean of the samples' x.
     pub x: f64,
-    /// Their y, in no order.
+    /// The samples' y, in no particular order.
     pub values: Vec<f64>,
 }
 
-/// Sorts samples (x > 0) into `per_decade` bins a decade of x, rising; those of fewer than `least` samples are left out.
+/// Sorts samples (x > 0) into `per_decade` bins per decade of x, in ascending order. Bins with fewer than `least`
+/// samples are left out.
 pub(super) fn bins(samples: &[[f64; 2]], per_decade: f64, least: usize) -> Vec<Bin> {
     let mut sorted: Vec<(i64, f64, f64)> = samples
         .iter()
         .filter(|s| s[0] > 0.0)
         .map(|[x, y]| ((libm::log10(*x) * per_decade).floor() as i64, libm::log(*x), *y))
         .collect();
-    // Whole keys, then values: the same order whatever order the samples came in.
+    // Integer keys first, then values, so that the result does not depend on the order of the samples.
     sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)));
     let bins = sorted.chunk_by(|a, b| a.0 == b.0).filter(|bin| bin.len() >= least.max(1));
     bins.map(|bin| {
@@ -64,7 +66,7 @@ pub(super) fn bins(samples: &[[f64; 2]], per_decade: f64, least: usize) -> Vec<B
     .collect()
 }
 
-/// At most `most` of the samples, evenly taken.
+/// Returns at most `most` of the samples, taken at even intervals.
 pub(super) fn thin(samples: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
     samples.iter().step_by(samples.len().div_ceil(most.max(1)).max(1)).copied().collect()
 }
@@ -77,7 +79,7 @@ mod tests {
     fn lines_and_laws_are_found_again() {
         let found = line(&[[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]]).unwrap();
         assert_eq!((found.slope, found.intercept, found.r2), (2.0, 1.0, 1.0));
-        // By hand: means 1 and 1, Σxy = 1, Σx² = 2, Σy² = 2: slope 0.5, R² = 0.25.
+        // Computed by hand: means 1 and 1, Σxy = 1, Σx² = 2, Σy² = 2, so the slope is 0.5 and R² = 0.25.
         let rough = line(&[[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).unwrap();
         assert!((rough.slope - 0.5).abs() < 1e-15 && (rough.r2 - 0.25).abs() < 1e-15);
         assert!(line(&[[1.0, 1.0], [1.0, 2.0]]).is_none() && line(&[]).is_none());

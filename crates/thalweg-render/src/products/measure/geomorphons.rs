@@ -1,4 +1,4 @@
-//! Landforms by line of sight.
+//! Landforms (geomorphons) classified by line of sight.
 
 use rayon::prelude::*;
 
@@ -25,8 +25,8 @@ pub(super) const SPECS: [Spec; 10] = [
     form("form_pit", "landforms: pit", "0.7 % to 5 %: hollows, and valley floors that walls hide from below."),
 ];
 
-/// The form by numbers of lower (row) and higher (column) directions, as numbers of [`SPECS`]; the table of the paper's
-/// figure 4. Pairs of more than eight do not occur.
+/// The landform, as an index into [`SPECS`], by the numbers of lower (row) and higher (column) directions: the table
+/// of the paper's figure 4. Pairs with a sum over eight do not occur.
 const TABLE: [&[u8]; 9] = [
     &[0, 0, 0, 7, 7, 8, 8, 8, 9],
     &[0, 0, 7, 7, 7, 8, 8, 8],
@@ -39,12 +39,13 @@ const TABLE: [&[u8]; 9] = [
     &[1],
 ];
 
-/// Landforms that are looked at in one pass.
+/// The number of cells of each landform, counted in one pass.
 #[derive(Default)]
 pub(super) struct Forms([u64; 10]);
 
 impl Forms {
-    /// Rows beside those that count reach as far as sights do.
+    /// Counts the landforms. `ground` must include as many rows on either side of those that count as lines of sight
+    /// extend.
     pub fn look(&mut self, ground: &Ground<'_>, settings: &MeasureSettings) {
         self.0.iter_mut().zip(counts(ground, settings)).for_each(|(all, count)| *all += count);
     }
@@ -72,13 +73,13 @@ fn take(counts: [u64; 10], all: &mut Measures) {
     }
 }
 
-/// Cells of land of each form. Cells beside the edge or beside missing data are left out; sights end at both. The sea
-/// counts as its surface.
+/// Counts the land cells of each landform. Cells next to the edge or to missing data are left out, and lines of sight
+/// end at both. The sea counts as its surface.
 fn counts(ground: &Ground<'_>, settings: &MeasureSettings) -> [u64; 10] {
     let terrain = ground.terrain;
     let [rows, cols] = terrain.grid.size;
     let sea = terrain.grid.sea_level.unwrap_or(Height(i32::MIN));
-    // What is not there is neither above nor below anything: no comparison with NaN is true.
+    // Missing data is NaN, which is neither above nor below anything: comparisons with NaN are false.
     let seen = Field::generate(terrain.grid.size, |i, j| match terrain.is_nodata(i, j) {
         true => f32::NAN,
         false => terrain.ground[(i, j)].max(sea).metres_f32(),
@@ -108,12 +109,13 @@ fn counts(ground: &Ground<'_>, settings: &MeasureSettings) -> [u64; 10] {
     counts
 }
 
-/// What a row of cells sees: scratch.
+/// Scratch buffers for the lines of sight from one row of cells.
 struct Sight {
-    /// Greatest and least rise per metre in the direction at hand.
+    /// The greatest and least rise per metre in the current direction.
     most: Vec<f32>,
     least: Vec<f32>,
-    /// Directions in which ground rises above the horizontal more than it falls below, and the other way round.
+    /// The numbers of directions in which the terrain rises above the horizontal by more than it falls below it, and
+    /// vice versa.
     higher: Vec<u8>,
     lower: Vec<u8>,
 }
@@ -123,7 +125,7 @@ impl Sight {
         Self { most: vec![0.0; cols], least: vec![0.0; cols], higher: vec![0; cols], lower: vec![0; cols] }
     }
 
-    /// Looks from row `i` into all eight directions; the row's first and last cells mean nothing.
+    /// Looks from row `i` in all eight directions. The results of the row's first and last cell are meaningless.
     fn look(&mut self, seen: &Field<f32>, i: usize, cell: f64, search: usize, limit: f32) {
         let [rows, cols] = seen.size();
         let here = seen.row(i);
@@ -152,7 +154,8 @@ impl Sight {
             }
             for j in 0..cols {
                 let (up, down) = (self.most[j], self.least[j]);
-                // Both angles together against the limit: tan(α + β) = (a + b) / (1 − a·b), without the tangents' turns.
+                // Compare the sum of both angles with the limit: tan(α + β) = (a + b) / (1 − a·b) avoids the inverse
+                // tangents.
                 let (sum, rest) = (up + down, limit * (1.0 - up * down));
                 self.higher[j] += u8::from(sum > 0.0 && sum > rest);
                 self.lower[j] += u8::from(sum < 0.0 && -sum > rest);
@@ -171,7 +174,7 @@ mod tests {
         counts(&Ground::of(&terrain), &MeasureSettings { search, ..MeasureSettings::default() })
     }
 
-    /// The form of the middle cell of three by three, looking one cell far.
+    /// Returns the landform of the middle cell of three by three, with a search distance of one cell.
     fn middle(z: impl Fn(f64, f64) -> f64 + Sync) -> &'static str {
         let found = forms([3, 3], move |x, y| z(x - 10.0, y - 10.0), 1);
         assert_eq!(found.iter().sum::<u64>(), 1);
@@ -188,7 +191,7 @@ mod tests {
         assert_eq!(middle(|x, _| x), "form_slope"); // 3 lower, 3 higher, 2 level
         assert_eq!(middle(|x, _| x.max(0.0)), "form_footslope"); // 3 higher, 5 level
         assert_eq!(middle(|x, _| x.min(0.0)), "form_shoulder"); // 3 lower, 5 level
-        // A slope bent about its fall line: 3 higher and 5 lower, and the other way round.
+        // A slope curved about its fall line: 3 directions higher and 5 lower, and vice versa.
         assert_eq!(middle(|x, y| y - 0.9 * x.abs()), "form_spur");
         assert_eq!(middle(|x, y| y + 0.9 * x.abs()), "form_hollow");
     }
@@ -203,8 +206,9 @@ mod tests {
 
     #[test]
     fn sight_reaches_as_far_as_it_is_told() {
-        // A plain with a wall from column 25 on. Cells up to `search` columns before it see it in the east and on both
-        // diagonals: footslopes. Of those k columns away, k − 1 rows at either end miss one diagonal.
+        // A plain with a wall from column 25 on. Cells up to `search` columns before it see it in the east and on
+        // both diagonals, so they are footslopes. Of those k columns away, k − 1 rows at either end miss one
+        // diagonal.
         let wall = |x: f64, _: f64| if x >= 250.0 { 40.0 } else { 0.0 };
         assert_eq!(forms([41, 41], wall, 2)[7], 2 * 39 - 2);
         assert_eq!(forms([41, 41], wall, 10)[7], 10 * 39 - 90);

@@ -1,25 +1,25 @@
-//! [`Ground`]: the land of a terrain, and the plane or paraboloid that fits a cell and its neighbours best.
+//! [`Ground`]: the land of a terrain, and the best-fitting second-order surface through a cell and its neighbours.
 
 use std::ops::Range;
 
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Size, Terrain};
 
-/// A terrain and what of it is land; or some rows of one, with others about them that are looked at and do not count.
+/// A terrain with its land mask; or some rows of one, with neighbouring rows that are read but not counted.
 pub(super) struct Ground<'a> {
     pub terrain: &'a Terrain,
-    /// Whether a cell has data and lies above the sea.
+    /// True for cells that have data and are above the sea.
     pub land: Field<bool>,
-    /// Number of cells of land that count.
+    /// The number of land cells in the rows that count.
     pub count: usize,
-    /// Rows and columns of the whole map, and the number in it of the first row that is here.
+    /// The numbers of rows and columns of the whole map, and the map row of the first row here.
     pub map: Size,
     pub first: usize,
-    /// Those of its rows that count.
+    /// The rows that count.
     pub own: Range<usize>,
 }
 
-/// First and second derivatives of the ground by metres eastward (x) and northward (y).
+/// The first and second derivatives of elevation by metres eastward (x) and northward (y).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Derivatives {
     pub x: f64,
@@ -34,7 +34,8 @@ impl<'a> Ground<'a> {
         Self::rows(terrain, terrain.grid.size, 0, 0..terrain.grid.rows())
     }
 
-    /// Rows of a map of so many rows and columns, of which `terrain` holds those from `first` on, and `own` of these count.
+    /// Creates a part of a map of `map` rows and columns: `terrain` contains its rows from `first` on, and those in
+    /// `own` count.
     pub fn rows(terrain: &'a Terrain, map: Size, first: usize, own: Range<usize>) -> Self {
         let sea = terrain.grid.sea_level;
         let dry = |i, j| !terrain.is_nodata(i, j) && sea.is_none_or(|sea| terrain.ground[(i, j)] > sea);
@@ -43,24 +44,24 @@ impl<'a> Ground<'a> {
         Self { terrain, land, count, map, first, own }
     }
 
-    /// Side of a cell in metres.
+    /// Returns the side of a cell in metres.
     pub fn cell(&self) -> f64 {
         self.terrain.grid.cell
     }
 
-    /// Area of the land in km².
+    /// Returns the area of the land in km².
     pub fn area(&self) -> f64 {
         self.count as f64 * self.terrain.grid.cell_area() * 1e-6
     }
 
-    /// The cells of land that count, row by row.
+    /// Returns the land cells that count, row by row.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let dry = |i: usize| self.land.row(i).iter().enumerate().filter(|(_, land)| **land);
         self.own.clone().flat_map(move |i| dry(i).map(move |(j, _)| Cell::new(i, j)))
     }
 
-    /// Derivatives at cell (i, j) of the second-order surface that fits it and its eight neighbours best (Evans 1972);
-    /// `None` where one of them has no data.
+    /// Returns the derivatives at cell (i, j) of the second-order surface that best fits it and its eight neighbours
+    /// (Evans 1972); `None` if one of them is outside the terrain or has no data.
     pub fn derivatives(&self, i: usize, j: usize) -> Option<Derivatives> {
         let [rows, cols] = self.terrain.grid.size;
         if i == 0 || j == 0 || i + 1 >= rows || j + 1 >= cols {
@@ -71,7 +72,8 @@ impl<'a> Ground<'a> {
         {
             return None;
         }
-        // Integers: exact, so a turned terrain has its derivatives turned to the last bit.
+        // The sums are exact, because they are of integers; rotating a terrain therefore rotates its derivatives to
+        // the last bit.
         let heights = &self.terrain.ground;
         let z = |r: usize, c: usize| i64::from(heights[(r, c)].0);
         let [nw, n, ne] = [z(i - 1, j - 1), z(i - 1, j), z(i - 1, j + 1)];
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_paraboloid_has_its_derivatives() {
-        // z = 2x − y + x²/2 + y²/4 − xy/8 in binary fractions: exact in units.
+        // z = 2x − y + x²/2 + y²/4 − xy/8 in binary fractions, which are exact in units.
         let (n, cell) = (9, 4.0);
         let ground = terrain([n, n], cell, |x, y| 2.0 * x - y + 0.5 * x * x + 0.25 * y * y - 0.125 * x * y);
         let found = Ground::of(&ground);

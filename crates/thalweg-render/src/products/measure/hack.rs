@@ -1,4 +1,4 @@
-//! How long the main stem of a catchment is.
+//! Hack's law: the length of the main stem of a basin.
 
 use crate::products::measure::drainage::Catchments;
 use crate::products::measure::fit::{bins, power, thin};
@@ -15,14 +15,14 @@ pub(super) const SPECS: [Spec; 2] = measures! {
         source "Hack 1957; Montgomery & Dietrich 1992";
 };
 
-/// Bins a decade of area, and the fewest junctions in one.
+/// The number of bins per decade of area, and the least number of junctions in one.
 const BINS: f64 = 5.0;
 const LEAST: usize = 3;
 
-/// Area and length to the farthest divide at the lower end of every reach of a whole catchment. The law goes through
-/// geometric means of bins: else the many small catchments alone would set it.
+/// Measures drainage area and length to the farthest divide at the lower end of every reach with a complete basin.
+/// The law is fitted to geometric means of bins, because otherwise the many small basins alone would determine it.
 pub(super) fn measure(ground: &Ground<'_>, catchments: &Catchments, channels: &Channels, all: &mut Measures) {
-    // Half a cell at the divide and at the end: a catchment of one cell has a length.
+    // Half a cell is added at the divide and at the end, so that a basin of one cell has a length.
     let length = |cell: Cell| (catchments.length[cell.row * ground.land.cols() + cell.col] + ground.cell()) * 1e-3;
     let whole = channels.reaches().filter(|(n, _)| channels.is_whole[*n]);
     let samples: Vec<[f64; 2]> = whole
@@ -44,5 +44,5 @@ pub(super) fn measure(ground: &Ground<'_>, catchments: &Catchments, channels: &C
     all.curves.push(Curve { name: "hack_cloud", x, y, scale, points: thin(&cloud, CLOUD), law: None });
 }
 
-/// The most points of a cloud.
+/// The largest number of points in a scatter plot.
 const CLOUD: usize = 1500;

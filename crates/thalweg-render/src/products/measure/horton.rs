@@ -1,4 +1,4 @@
-//! Horton's laws: how streams' numbers, lengths and catchments go with their order.
+//! Horton's laws: how the numbers, lengths and drainage areas of streams depend on their order.
 
 use crate::products::measure::fit::line;
 use crate::products::measure::network::Channels;
@@ -17,14 +17,15 @@ pub(super) const SPECS: [Spec; 4] = measures! {
     horton_area: "Horton's area ratio R_A", Network, unit "1", usual 3.0 to 6.0, source "Schumm 1956; Strahler 1957";
 };
 
-/// Streams of one order: what the laws are about.
+/// The streams of one order, to which the laws apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Order {
-    /// Streams.
+    /// The number of streams.
     count: usize,
-    /// Of these such as end in one of higher order and have whole catchments; their lengths and areas are not cut.
+    /// The number of those streams that end in one of higher order and have complete basins, so that their lengths
+    /// and areas are not cut off by the edge.
     complete: usize,
-    /// The complete streams' lengths in km and catchments in km², added up.
+    /// The sums of the complete streams' lengths in km and drainage areas in km².
     length: f64,
     area: f64,
 }
@@ -50,14 +51,14 @@ pub(super) fn measure(channels: &Channels, all: &mut Measures) {
     }
 }
 
-/// Order, value, and number of streams that it is of.
+/// Returns, for each order that has a value: the order, the value, and the number of streams it is based on.
 fn points(orders: &[Order], value: impl Fn(&Order) -> Option<(f64, usize)>) -> Vec<(f64, f64, usize)> {
     let numbered = orders.iter().enumerate();
     numbered.filter_map(|(n, order)| value(order).map(|(v, count)| ((n + 1) as f64, v, count))).collect()
 }
 
-/// ln value = ln factor + exponent · order. Single streams, as the trunk that the edge cuts, say little of a mean: orders
-/// with fewer than two are left out where three others remain.
+/// Fits ln value = ln factor + exponent · order. Single streams, such as the trunk that the edge cuts off, say little
+/// about a mean: orders with fewer than two streams are left out if at least three others remain.
 fn ratio(points: &[(f64, f64, usize)]) -> Option<PowerLaw> {
     let logs = |least: usize| -> Vec<[f64; 2]> {
         points.iter().filter(|p| p.2 >= least && p.1 > 0.0).map(|p| [p.0, libm::log(p.1)]).collect()
@@ -69,11 +70,11 @@ fn ratio(points: &[(f64, f64, usize)]) -> Option<PowerLaw> {
     Some(PowerLaw { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
 }
 
-/// The streams of each order, from 1.
+/// Returns the streams of each order, from 1.
 fn orders(channels: &Channels) -> Vec<Order> {
     let highest = channels.reaches().map(|(_, reach)| reach.order as usize).max().unwrap_or(0);
     let mut orders = vec![Order::default(); highest];
-    // Length of the stream that a reach belongs to, down to the reach's end.
+    // The length of the stream that a reach belongs to, down to the reach's end.
     let mut length: Vec<f64> = channels.reaches().map(|(_, reach)| reach.length * 1e-3).collect();
     for (n, reach) in channels.reaches() {
         let order = &mut orders[reach.order as usize - 1];
@@ -106,8 +107,9 @@ mod tests {
 
     #[test]
     fn a_tree_by_hand() {
-        // Two by two from 8 heads to a trunk of order 4. Streams of order w are 2^(w−1) km long and drain 3^(w−1) km²; the
-        // first of order 2 is cut in two reaches by a ninth head, 1 km long too.
+        // The tree joins two by two from 8 heads to a trunk of order 4. Streams of order w are 2^(w−1) km long and
+        // drain 3^(w−1) km²; the first one of order 2 is divided into two reaches by a ninth head, which is 1 km long
+        // too.
         let mut reaches: Vec<ChannelReach> = (0..8).map(|n| reach(Some(8 + n / 2), 1.0, 1.0)).collect();
         reaches.extend([reach(Some(13), 0.5, 2.0), reach(Some(14), 2.0, 3.0)]);
         reaches.extend([reach(Some(15), 2.0, 3.0), reach(Some(15), 2.0, 3.0)]);
@@ -129,7 +131,7 @@ mod tests {
         let mut all = Measures::new(&Grid::new([1, 1], 1.0).unwrap(), &MeasureSettings::default());
         measure(&channels, &mut all);
         let value = |name| all.value(name).unwrap();
-        // By hand: the line through ln 9, ln 4, ln 2 over 1, 2, 3 has the slope ln(2/9)/2.
+        // Computed by hand: the line through ln 9, ln 4, ln 2 at 1, 2, 3 has the slope ln(2/9)/2.
         assert!((value("horton_bifurcation") - 4.5f64.sqrt()).abs() < 1e-12);
         assert!((value("horton_length") - 2.0).abs() < 1e-12 && (value("horton_area") - 3.0).abs() < 1e-12);
         assert_eq!(value("orders"), 4.0);

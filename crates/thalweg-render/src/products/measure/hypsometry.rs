@@ -1,4 +1,4 @@
-//! How much of the land lies how high.
+//! Hypsometry: the distribution of elevations.
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
@@ -16,18 +16,18 @@ pub(super) const SPECS: [Spec; 4] = measures! {
     hypsometric_skewness: "skewness of heights", Relief, unit "1", usual -0.5 to 1.5, source "Harlin 1978";
 };
 
-/// Steps of the hypsometric curve.
+/// The number of steps of the hypsometric curve.
 const STEPS: usize = 100;
 
-/// Heights that are looked at in two passes.
+/// Elevation statistics, accumulated in two passes.
 #[derive(Default)]
 pub(super) struct Hypsometry {
     range: Option<[i32; 2]>,
     sum: i128,
     count: usize,
-    /// Second and third moment of relative height about the mean, unless over the number.
+    /// The sums of the second and third powers of relative height about the mean, not divided by the number of cells.
     moments: [f64; 2],
-    /// Cells by the last step of relative height that they reach.
+    /// The number of cells by the last step of relative height that they reach.
     reached: Vec<u64>,
 }
 

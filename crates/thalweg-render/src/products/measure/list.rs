@@ -1,10 +1,10 @@
-//! The one list of measures.
+//! The list of all measures.
 
 use crate::products::measure::spec::Spec;
 use crate::products::measure::{concavity, curvature, drainage, geomorphons, hack, horton, hypsometry, network};
 use crate::products::measure::{plan_form, rim, slope, spectrum, trunk};
 
-/// Every measure there is, in the order in which [`measure`](super::measure) gives them.
+/// Returns every measure in the order in which [`measure`](super::measure) returns them.
 pub fn specs() -> Vec<Spec> {
     [
         &slope::SPECS[..],

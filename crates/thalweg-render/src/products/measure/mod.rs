@@ -1,9 +1,10 @@
-//! What a geomorphologist would print of a terrain: slopes, hypsometry, drainage, its network and its roughness.
+//! Geomorphometric measurements of a terrain: slopes, hypsometry, drainage, channel network and roughness.
 //!
-//! [`measure`] takes a terrain and gives a list of [`Measure`]s, each with its unit, what is usual in nature and by whom that
-//! was found, and the [`Curve`]s behind them. What cannot be had (of one cell, of a plain, of too small a land) is missing
-//! with a reason, never a number that means nothing. Each file here holds one idea: how it is estimated, and its
-//! declarations. Sums run in the order of rows, so the figures are the same bits for any number of threads.
+//! [`measure`] takes a terrain and returns a list of [`Measure`]s, each with its unit, its usual range in nature and
+//! the source of that range, and the [`Curve`]s behind them. A measure that cannot be determined (for a single cell,
+//! a plain, or too small an area) is absent, with a reason, instead of having a meaningless value. Each file here
+//! contains one topic: the estimation method and the declarations. Sums are taken in row order, so the results are
+//! bit-identical for any number of threads.
 
 mod chart;
 mod concavity;
@@ -51,10 +52,10 @@ use thalweg_flow::Land;
 
 /// Measures a terrain.
 ///
-/// Land is what has data and lies above the sea. Takes about 70 bytes a cell while it works.
+/// Land is every cell that has data and is above the sea. Takes about 70 bytes of memory per cell while running.
 ///
 /// # Errors
-/// When a setting is out of range ([`MeasureSettings`]), or the terrain's parts are not of one size.
+/// If a setting is out of range ([`MeasureSettings`]), or if the terrain's fields differ in size.
 pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures> {
     settings.check()?;
     Land::of(terrain).check()?;
@@ -79,19 +80,21 @@ pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures
     Ok(all)
 }
 
-/// Why measures of the whole map are missing where it is read by rows.
+/// The reason for the absence of measures that need the whole map, when the map is read by rows.
 const BY_ROWS: &str = "left out: it needs the whole map in memory";
 
-/// Rows that are measured at once.
+/// The number of rows that are measured at once.
 const BAND: usize = 256;
 
-/// Measures a terrain that need not be in memory, read by rows four times: what [`measure`] gives, to the bit, but for the spectrum,
-/// pits and the drainage with its network, which are missing with that reason.
+/// Measures a terrain that need not be in memory, by reading it by rows four times. The result is bit-identical to
+/// that of [`measure`], except that the spectrum, pits, and the drainage with its network are absent, with that
+/// reason.
 ///
-/// `read` gives the terrain of some of `grid`'s rows, all columns of them, with its sea. What it takes of memory [`measure_bytes`] tells.
+/// `read` returns the terrain of some of `grid`'s rows, with all columns and its sea level. [`measure_bytes`] returns
+/// the memory that is needed.
 ///
 /// # Errors
-/// When a setting is out of range ([`MeasureSettings`]); what `read` meets.
+/// If a setting is out of range ([`MeasureSettings`]); the errors of `read`.
 pub fn measure_rows(
     grid: &Grid,
     settings: &MeasureSettings,
@@ -99,7 +102,7 @@ pub fn measure_rows(
 ) -> Result<Measures> {
     settings.check()?;
     let map = grid.size;
-    // Neighbours are looked at in any case.
+    // At least one row, because derivatives always use the neighbours.
     let margin = settings.search.max(1);
     let local = Local::of(settings, &mut |look| {
         for first in (0..map[0]).step_by(BAND) {
@@ -124,16 +127,17 @@ pub fn measure_rows(
     Ok(all)
 }
 
-/// Bytes of memory that [`measure_rows`] takes at the most over a map of so many columns, with the terrain of the rows at hand.
+/// Returns the maximum memory in bytes that [`measure_rows`] takes for a map with this number of columns, including
+/// the terrain of the rows in memory.
 pub fn measure_bytes(cols: usize, settings: &MeasureSettings) -> u64 {
-    /// Of a cell its height and mask, land, what is seen of it.
+    /// The number of bytes per cell: its elevation and mask, the land mask, and results per cell.
     const CELL: u64 = 12;
-    /// Tables of quantiles.
+    /// The number of bytes of the tables of quantiles.
     const TABLES: u64 = 16 << 20;
     ((BAND + 2 * settings.search) as u64).saturating_mul(cols as u64).saturating_mul(CELL).saturating_add(TABLES)
 }
 
-/// What is told of cells and of what lies near them.
+/// The measures that depend only on cells and their surroundings.
 struct Local {
     slopes: Slopes,
     heights: Hypsometry,
@@ -144,7 +148,7 @@ struct Local {
     count: usize,
 }
 
-/// Goes through all land once, in the order of rows.
+/// A function that visits all land once, in row order.
 type Through<'a> = dyn FnMut(&mut dyn FnMut(&Ground<'_>)) -> Result<()> + 'a;
 
 impl Local {
@@ -176,7 +180,7 @@ impl Local {
         Ok(all)
     }
 
-    /// Takes what stands first in the list.
+    /// Takes the measures that are first in the list.
     fn take(&self, all: &mut Measures) {
         self.slopes.take(all);
         self.heights.take(all);

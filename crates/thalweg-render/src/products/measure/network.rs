@@ -1,4 +1,4 @@
-//! [`Channels`]: the channel network that the measures are taken of.
+//! [`Channels`]: the channel network to which the measures apply.
 
 use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
@@ -15,18 +15,18 @@ pub(super) const SPECS: [Spec; 2] = measures! {
         source "Horton 1945; Tucker et al. 2001";
 };
 
-/// Least catchment of a channel, where none is set: km², and cells.
+/// The default threshold of drainage area for a channel: in km², and in cells; the larger one applies.
 const LEAST: (f64, f64) = (0.1, 100.0);
 
-/// The channel network of a terrain, and figures of its reaches that the measures need.
+/// The channel network of a terrain, with properties of its reaches that the measures need.
 pub(super) struct Channels {
-    /// The reaches, each after all that run into it. A reach may have a single cell.
+    /// The reaches, each after all those that flow into it. A reach may have a single cell.
     pub network: ChannelNetwork,
-    /// Drainage area of each reach in km².
+    /// The drainage area of each reach in km².
     pub area_km2: Vec<f64>,
-    /// For each reach, whether its catchment is whole ([`Catchments::whole`]).
+    /// True for each reach with a complete basin ([`Catchments::whole`]).
     pub is_whole: Vec<bool>,
-    /// Drainage area in cells from which on a cell is a channel.
+    /// The least drainage area of a channel in cells.
     pub threshold: u32,
 }
 
@@ -39,7 +39,7 @@ impl Channels {
         let Catchments { drainage, whole, .. } = catchments;
         let counts = drainage.upstream_cells().as_slice();
         let is_channel = |k: usize| ground.land[k] && counts[k] >= threshold;
-        // Channel cells that drain into each cell.
+        // The number of channel cells that drain into each cell.
         let mut donors = vec![0u8; counts.len()];
         for k in (0..counts.len()).filter(|k| is_channel(*k)) {
             if let Some(n) = drainage.next(k) {
@@ -54,7 +54,7 @@ impl Channels {
         let mut channels = Self::from_reaches(Vec::with_capacity(heads.len()));
         channels.threshold = threshold;
         for head in &heads {
-            // The lowest of the reach's own cells, and the last one with the junction.
+            // The lowest of the reach's own cells, and the last cell, which may be the junction.
             let (mut lowest, mut end) = (*head as usize, *head as usize);
             let mut reach = ChannelReach {
                 id: channels.network.reaches.len() as ReachId,
@@ -82,7 +82,7 @@ impl Channels {
         channels
     }
 
-    /// Channels of these reaches, whose areas are those of the reaches and whose catchments are whole.
+    /// Creates channels from reaches, with the reaches' own drainage areas and with complete basins.
     pub fn from_reaches(reaches: Vec<ChannelReach>) -> Self {
         Self {
             area_km2: reaches.iter().map(|reach| reach.drainage_area * 1e-6).collect(),
@@ -92,12 +92,12 @@ impl Channels {
         }
     }
 
-    /// The reaches, each with its index.
+    /// Returns the reaches, each with its index.
     pub fn reaches(&self) -> impl Iterator<Item = (usize, &ChannelReach)> {
         self.network.reaches.iter().enumerate()
     }
 
-    /// The reach downstream of that index, and whether it has the same order.
+    /// Returns the index of the reach downstream of reach `n`, and true if it has the same order.
     pub fn downstream(&self, n: usize) -> Option<(usize, bool)> {
         let reaches = &self.network.reaches;
         let next = reaches[n].downstream? as usize;
@@ -111,7 +111,7 @@ impl Channels {
         all.take(&SPECS, [Ok(area), density]);
     }
 
-    /// Refuses a terrain without channels, with the reason.
+    /// Returns an error with the reason if there are no channels.
     pub fn some(&self) -> Result<(), &'static str> {
         if self.network.reaches.is_empty() { Err("no catchment is large enough for a channel") } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! What channels look like from above: angles of junctions, windings, and whether the grid leads them.
+//! The plan form of channels: junction angles, sinuosity, and alignment with the grid.
 
 use std::f64::consts::SQRT_2;
 
@@ -23,14 +23,14 @@ pub(super) const SPECS: [Spec; 5] = measures! {
     channel_diagonals: "channel steps that are diagonal", Grid, unit "%", usual 35.0 to 50.0, source "geometry";
 };
 
-/// Steps up each tributary over which its bearing is taken, and the fewest.
+/// The number of steps up each tributary over which its bearing is measured, and the least number.
 const REACH: usize = 10;
 const LEAST_REACH: usize = 5;
 
-/// Fewest steps of a stream whose windings count.
+/// The least number of steps of a stream for its sinuosity to count.
 const WINDING: usize = 20;
 
-/// Fewest things to take a mean of.
+/// The least number of samples for a mean.
 const FEW: usize = 10;
 
 pub(super) fn measure(channels: &Channels, all: &mut Measures) {
@@ -60,12 +60,13 @@ pub(super) fn measure(channels: &Channels, all: &mut Measures) {
     }
 }
 
-/// Row and column of a cell.
+/// Returns the row and column of a cell.
 fn place(cell: Cell) -> [f64; 2] {
     [cell.row as f64, cell.col as f64]
 }
 
-/// Degrees between the two tributaries of each junction, by chords up from it.
+/// Returns the angles in degrees between the two tributaries of each junction, measured between chords upstream from
+/// it.
 fn angles(channels: &Channels) -> Vec<f64> {
     let reaches = &channels.network.reaches;
     let mut found = Vec::new();
@@ -86,8 +87,8 @@ fn angles(channels: &Channels) -> Vec<f64> {
     found
 }
 
-/// Median, by length, of the sinuosity of streams of order 2 and up. Means of five cells' places smooth the eight
-/// directions' zigzag away, which is up to 8 % of the length.
+/// Returns the median, weighted by length, of the sinuosity of streams of order 2 and above. Moving means over five
+/// cells' positions smooth out the zigzag of the eight directions, which is up to 8 % of the length.
 fn sinuosity(channels: &Channels) -> Found {
     let mut streams: Vec<Vec<[f64; 2]>> = vec![Vec::new(); channels.network.reaches.len()];
     let mut found: Vec<(f64, f64)> = Vec::new();
@@ -120,12 +121,12 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
     ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt()
 }
 
-/// Which ways channels run.
+/// Statistics of the directions of channels.
 struct Bearings {
-    /// Chords of [`REACH`] steps, and the sum of their cos 8φ.
+    /// The number of chords of [`REACH`] steps, and the sum of their cos 8φ.
     chords: usize,
     cosines: f64,
-    /// Steps, and those of them that are diagonal.
+    /// The number of steps, and that of diagonal steps.
     steps: usize,
     diagonal: usize,
 }
@@ -163,14 +164,15 @@ mod tests {
     use super::*;
     use thalweg_core::terrain::ChannelReach;
 
-    /// A reach through the given rows and columns; where it runs into another one, the last cell is the junction.
+    /// A reach through the given rows and columns; if it flows into another one, the last cell is the junction.
     fn reach(cells: impl Iterator<Item = [usize; 2]>, downstream: Option<ReachId>, order: u32) -> ChannelReach {
         ChannelReach { cells: cells.map(Cell::from).collect(), downstream, order, ..ChannelReach::default() }
     }
 
     #[test]
     fn a_junctions_angle() {
-        // From the north and from the north-west, both to row 50, column 50: 45°. A third reach alone makes none.
+        // Two reaches from the north and from the north-west meet at row 50, column 50: 45°. A third reach alone
+        // forms no junction.
         let reaches = vec![
             reach((30..=50).map(|i| [i, 50]), Some(2), 1),
             reach((30..=50).map(|i| [i, i]), Some(2), 1),
@@ -183,9 +185,9 @@ mod tests {
     #[test]
     fn straight_streams_do_not_wind_and_bent_ones_do() {
         let straight = reach((10..90).map(|i| [i, 50]), None, 2);
-        // Down 40 and then right 40, smoothed a little at the corner: nearly √2 of the chord.
+        // 40 cells down and then 40 to the right, smoothed a little at the corner: nearly √2 times the chord.
         let bent = reach((10..50).map(|i| [i, 10]).chain((10..50).map(|j| [50, j])), None, 2);
-        // Every other step diagonal, to and fro: a line but for its zigzag.
+        // Every other step is diagonal, alternately left and right: a straight line apart from its zigzag.
         let zigzag = reach((10..90).map(|i| [i, 50 + i % 2]), None, 2);
         let of = |reach: ChannelReach| sinuosity(&Channels::from_reaches(vec![reach])).unwrap();
         assert_eq!(of(straight), 1.0);
@@ -198,7 +200,7 @@ mod tests {
         let of = |reaches: Vec<ChannelReach>| Bearings::of(&Channels::from_reaches(reaches));
         let along = of((0..20).map(|j| reach((0..90).map(move |i| [i, j]), None, 1)).collect());
         assert_eq!((along.alignment(), along.diagonals()), (Ok(1.0), Ok(0.0)));
-        // Five down and five right-down in ten: 26.57°, cos 8φ = −0.843.
+        // Out of ten steps five go down and five right-down: 26.57°, cos 8φ = −0.843.
         let between = of((0..20).map(|j| reach((0..90).map(move |i| [i, j + i / 2]), None, 1)).collect());
         assert!((between.alignment().unwrap() + 0.843).abs() < 1e-3);
         assert!((between.diagonals().unwrap() - 50.0).abs() < 1.0);

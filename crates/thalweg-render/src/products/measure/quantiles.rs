@@ -1,20 +1,20 @@
-//! [`Quantiles`] of values that are gone through several times and never held.
+//! [`Quantiles`]: exact quantiles of values that are visited several times and never stored.
 
-/// How often values are gone through: each time 16 further bits of where they lie are known.
+/// The number of passes over the values: each determines 16 further bits of the quantiles (radix selection).
 pub(super) const PASSES: usize = 4;
 
 const BITS: usize = 16;
 
-/// The values under which shares of all lie, those that sorting them would give.
+/// Quantiles of a stream of values, equal to those that sorting the values would give.
 pub(super) struct Quantiles<const N: usize> {
     shares: [f64; N],
-    /// Of each share how many of the values that begin as its own lie below it, and how it begins.
+    /// For each quantile: its rank among the values that share its leading bits, and these leading bits.
     ranks: [u64; N],
     begins: [u64; N],
-    /// Values of each share that begin as it does, by their next bits.
+    /// For each quantile: the number of values that share its leading bits, by their next 16 bits.
     counts: Vec<Vec<u64>>,
     pass: usize,
-    /// Number of values.
+    /// The number of values.
     pub count: u64,
 }
 
@@ -23,7 +23,7 @@ impl<const N: usize> Quantiles<N> {
         Self { shares, ranks: [0; N], begins: [0; N], counts: vec![vec![0; 1 << BITS]; N], pass: 0, count: 0 }
     }
 
-    /// Looks at a value; in each pass at the same ones.
+    /// Adds a value; every pass must add the same values.
     pub fn look(&mut self, value: f64) {
         let key = key(value);
         let shift = 64 - BITS * (self.pass + 1);
@@ -62,13 +62,14 @@ impl<const N: usize> Quantiles<N> {
         self.pass += 1;
     }
 
-    /// The values, in the order of the shares, once all passes have ended; `None` if there were none.
+    /// Returns the quantiles, in the order of the shares, once all passes have ended; `None` if there were no values.
     pub fn found(&self) -> Option<[f64; N]> {
         (self.count > 0 && self.pass == PASSES).then(|| self.begins.map(value))
     }
 }
 
-/// A number whose order is that of `f64::total_cmp`.
+/// Returns an integer whose order equals that of `f64::total_cmp`. Flipping all bits of negative numbers and the sign
+/// bit of others makes the bits increase with the value.
 fn key(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
@@ -91,7 +92,8 @@ mod tests {
             let number = |k: u64| Key::new(seed, "quantiles").and(k);
             let mut values: Vec<f64> = (0..count)
                 .map(|k| match seed % 3 {
-                    // Any numbers, some near one another, and many that are equal, zeros of both signs among them.
+                    // Arbitrary numbers, some close to one another, and many that are equal, including zeros of both
+                    // signs.
                     0 => number(k).signed() * libm::exp(60.0 * number(k + 1_000_000).signed()),
                     1 => 1.0 + 1e-15 * (number(k).bits() % 50) as f64,
                     _ => (number(k).bits() % 5) as f64 * -0.0,

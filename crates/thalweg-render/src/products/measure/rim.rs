@@ -1,4 +1,5 @@
-//! Whether the map's frame shows: real land is cut by it anywhere, made land may fall towards it.
+//! Visibility of the map's frame: real land is cut off anywhere by its frame, while generated land may fall towards
+//! it.
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Found, Measures, Spec, measures, need_land};
@@ -14,22 +15,23 @@ pub(super) const SPECS: [Spec; 2] = measures! {
         source "real models, docs/measure.md";
 };
 
-/// The rim's share of the shorter side.
+/// The width of the rim as a share of the shorter side.
 const RIM: f64 = 0.02;
 
-/// How far inside the rim its rise is taken, over the shorter side.
+/// The distance of the inner ring from the frame, as a share of the shorter side.
 const INSIDE: f64 = 13.0 / 512.0;
 
-/// Fewest cells of a side that has a rim and an inside.
+/// The least number of cells of a side for it to have a rim and an inside.
 const LEAST: usize = 50;
 
-/// The rim and what lies inside it, looked at in one pass.
+/// Statistics of the rim and of the ring inside it, accumulated in one pass.
 #[derive(Default)]
 pub(super) struct Rim {
     count: usize,
-    /// Sloping land of the rim: what falls outward, and all.
+    /// The number of sloping land cells of the rim: those that fall outward, and all of them.
     outward: [u64; 2],
-    /// Heights of the outermost ring of cells and of that inside, and their numbers.
+    /// The sums of the elevations of the outermost ring of cells and of the inner ring, and the numbers of their
+    /// cells.
     sums: [f64; 2],
     counts: [u64; 2],
     range: Option<[f64; 2]>,
@@ -65,13 +67,13 @@ impl Rim {
         all.take(&SPECS, [enough.and_then(|()| self.falling()), enough.and_then(|()| self.rise())]);
     }
 
-    /// The share of the rim's sloping land, in %, that falls outward.
+    /// Returns the share of the rim's sloping land, in %, that falls outward.
     fn falling(&self) -> Found {
         let [out, count] = self.outward;
         if count == 0 { Err("the rim is level") } else { Ok(100.0 * out as f64 / count as f64) }
     }
 
-    /// Mean height of the ring of cells inside the rim less that of the outermost, over the relief.
+    /// Returns the mean elevation of the inner ring less that of the outermost ring, divided by the relief.
     fn rise(&self) -> Found {
         let [low, high] = self.range.filter(|[low, high]| high > low).ok_or("all land is as high")?;
         let (sums, counts) = (self.sums, self.counts);
@@ -82,7 +84,8 @@ impl Rim {
     }
 }
 
-/// A cell's distance from the map's frame, in cells, and the sides that it is nearest to as steps outward: north and east are up.
+/// Returns a cell's distance from the map's frame in cells, and the sum of the outward steps (east, north) of the
+/// sides to which it is nearest.
 fn near([rows, cols]: Size, Cell { row: i, col: j }: Cell) -> (usize, [f64; 2]) {
     let sides = [(i, [0.0, 1.0]), (cols - 1 - j, [1.0, 0.0]), (rows - 1 - i, [0.0, -1.0]), (j, [-1.0, 0.0])];
     let distance = sides.iter().map(|(distance, _)| *distance).min().unwrap_or(0);
@@ -107,7 +110,7 @@ mod tests {
         };
         let (cone, bowl) = (of(-1.0), of(1.0));
         assert_eq!((cone.0, bowl.0), (100.0, 0.0));
-        // Three cells inward, by 27 m or more up, of relief 700 m.
+        // Three cells inward, or 27 m or more up, with a relief of 700 m.
         assert!(cone.1 > 0.03 && (cone.1 + bowl.1).abs() < 1e-9, "{cone:?} {bowl:?}");
         let ramp = terrain([100, 100], 10.0, |x, y| 0.1 * x + 0.03 * y);
         let mut rim = Rim::default();

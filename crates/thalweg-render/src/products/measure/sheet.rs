@@ -1,4 +1,4 @@
-//! [`draw_measures`]: the main curves of one terrain, or of several over one another, on a page.
+//! [`draw_measures`]: a page with the main curves of one terrain, or of several drawn over one another.
 
 use std::f64::consts::TAU;
 
@@ -6,7 +6,7 @@ use crate::products::measure::chart::{Axis, Chart, FAINT, Frame, INK};
 use crate::products::measure::spec::{Curve, Measures, Scale};
 use crate::products::measure::svg::{Anchor, Svg, Type};
 
-/// Colours of the terrains, in their order.
+/// The colours of the terrains, in order.
 const COLOURS: [&str; 4] = ["#1f6391", "#d1661c", "#3f8f4f", "#8a4f9e"];
 
 const WIDTH: f64 = 1380.0;
@@ -15,17 +15,18 @@ const PANEL: [f64; 2] = [255.0, 225.0];
 const HEAD: Type = Type { size: 13.0, anchor: Anchor::Start, colour: INK, bold: true };
 const NOTE: Type = Type { size: 11.0, anchor: Anchor::End, colour: INK, bold: false };
 
-/// A terrain's name and measures, and the colour it is drawn in.
+/// A terrain's name and measures, and the colour in which it is drawn.
 struct Series<'a> {
     name: &'a str,
     of: &'a Measures,
     colour: &'static str,
 }
 
-/// Draws the curves of up to four terrains, named for the legend, as SVG text of 1380 × 740 pixels. More terrains are left out.
+/// Draws the curves of up to four terrains, with their names in the legend, as SVG text of 1380 × 740 pixels. Further
+/// terrains are left out.
 ///
-/// Hypsometry, slopes, aspects and landforms above; slope against area, Hack's law, Horton's laws and the spectrum below. A
-/// panel whose curve is missing says so.
+/// Hypsometry, slopes, aspects and landforms are at the top; slope against area, Hack's law, Horton's laws and the
+/// power spectrum at the bottom. A panel whose curve is missing contains a note.
 pub fn draw_measures(terrains: &[(&str, &Measures)]) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let named = terrains.iter().zip(COLOURS);
@@ -58,7 +59,7 @@ fn title(svg: &mut Svg, frame: Frame, text: &str) {
     svg.text([frame.at[0], frame.at[1] - 10.0], HEAD, text);
 }
 
-/// The terrains that have a curve, or a note that none has.
+/// Returns the curves of the terrains that have one, with their colours. Writes a note if none has one.
 fn having<'a>(svg: &mut Svg, frame: Frame, all: &[Series<'a>], name: &str) -> Vec<(&'a Curve, &'static str)> {
     let found: Vec<_> = all.iter().filter_map(|s| Some((s.of.curve(name)?, s.colour))).collect();
     if found.is_empty() {
@@ -68,7 +69,7 @@ fn having<'a>(svg: &mut Svg, frame: Frame, all: &[Series<'a>], name: &str) -> Ve
     found
 }
 
-/// A line of a legend in the upper right corner.
+/// Writes a line of a panel's legend in the upper right corner.
 fn note(svg: &mut Svg, frame: Frame, line: usize, colour: &'static str, text: &str) {
     let at = [frame.at[0] + frame.size[0] - 6.0, frame.at[1] + 15.0 + 15.0 * line as f64];
     svg.text(at, Type { colour, ..NOTE }, text);
@@ -116,7 +117,8 @@ fn slopes(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
     }
 }
 
-/// A rose of aspects: areas are shares of the land, the dashed ring is an even spread.
+/// Draws a rose diagram of aspects: areas are proportional to shares of the land, and the dashed ring is a uniform
+/// distribution.
 fn aspects(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
     title(svg, frame, "Aspects");
     let curves = having(svg, frame, all, "aspect_histogram");
@@ -176,7 +178,8 @@ fn landforms(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
     }
 }
 
-/// A power law on logarithmic axes: the cloud, the points and the line; `sign` turns the exponent into what it is called.
+/// Draws a power law on logarithmic axes: the scatter plot, the points and the line. `sign` converts the exponent to
+/// the quantity called `symbol`.
 fn law(svg: &mut Svg, frame: Frame, all: &[Series<'_>], head: &str, name: &str, (symbol, sign): (&str, f64)) {
     title(svg, frame, head);
     let curves = having(svg, frame, all, name);
@@ -199,7 +202,7 @@ fn law(svg: &mut Svg, frame: Frame, all: &[Series<'_>], head: &str, name: &str, 
             svg.circle(chart.place(*point), 3.4, colour, 1.0);
         }
         if let Some(law) = curve.law {
-            // A line on these axes: two points are enough.
+            // A power law is a straight line on these axes, so two points are enough.
             let ends = law.over.map(|x| chart.place([x, law.factor * libm::pow(x, law.exponent)]));
             svg.line(&ends, colour, 1.6, "none");
             let text = format!("{symbol} = {:.2}   R² {:.2}", sign * law.exponent, law.r2);
@@ -208,7 +211,7 @@ fn law(svg: &mut Svg, frame: Frame, all: &[Series<'_>], head: &str, name: &str, 
     }
 }
 
-/// Numbers, lengths and areas of streams over their order, with the ratios.
+/// Draws the numbers, lengths and areas of streams against their order, with the ratios.
 fn horton(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
     title(svg, frame, "Horton's laws");
     let laws = [("horton_numbers", "R_B", "streams"), ("horton_areas", "R_A", "km²"), ("horton_lengths", "R_L", "km")];
@@ -228,7 +231,7 @@ fn horton(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
             let Some(curve) = series.of.curve(name) else { continue };
             let dash = ["none", "6 3", "2 3"][k];
             if let Some(law) = curve.law {
-                // Of orders the law is exponential: a line here too.
+                // The law is exponential in the order, which is a straight line on these axes too.
                 let at = |order: f64| chart.place([order, law.factor * libm::exp(law.exponent * order)]);
                 svg.line(&law.over.map(at), series.colour, 1.5, dash);
                 let factor = libm::exp(law.exponent);
@@ -237,7 +240,7 @@ fn horton(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
             for point in &curve.points {
                 svg.circle(chart.place(*point), 3.4, series.colour, 1.0);
             }
-            // Numbers fall, so their name stands above their first point; the others' stand at their last.
+            // Numbers decrease, so their label is above the first point; those of the others are at the last point.
             let (named, drop) =
                 [(curve.points.first(), -8.0), (curve.points.last(), -8.0), (curve.points.last(), 16.0)][k];
             if let (0, Some(named)) = (n, named) {

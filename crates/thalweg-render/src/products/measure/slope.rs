@@ -1,4 +1,4 @@
-//! Slopes and the directions that they face.
+//! Slopes and aspects.
 
 use std::f64::consts::TAU;
 
@@ -29,23 +29,23 @@ pub(super) const SPECS: [Spec; 8] = measures! {
         source "real models, docs/measure.md";
 };
 
-/// Classes of aspect, each of 5°.
+/// The number of classes of aspect, each of 5°.
 const ASPECTS: usize = 72;
 
-/// Gentler ground than this rise per metre (2°) has no aspect: rounded heights would set it.
+/// The least rise per metre (2°) for an aspect: on gentler terrain the rounding of elevations would determine it.
 const FACING: f64 = 0.034_920_769;
 
-/// Half-width in degrees of what counts as lying at a multiple of 45°.
+/// The half-width in degrees of the range that counts as being at a multiple of 45°.
 const NEAR: f64 = 2.5;
 
-/// Slopes that are looked at in all passes of [`Quantiles`].
+/// Slope statistics, accumulated over all passes of [`Quantiles`].
 pub(super) struct Slopes {
-    /// Rises per metre; angles are taken of quantiles and class borders alone.
+    /// Quantiles of the rise per metre; angles are only computed for quantiles and class borders.
     quantiles: Quantiles<5>,
     borders: Vec<f64>,
     histogram: [u64; 90],
     sum: f64,
-    /// Second and third moment about the mean, unless over the number.
+    /// The sums of the second and third powers about the mean, not divided by the number of cells.
     moments: [f64; 2],
     aspects: Aspects,
 }
@@ -117,12 +117,12 @@ impl Slopes {
         }
     }
 
-    /// Third moment about the mean over the deviation's cube.
+    /// Returns the third moment about the mean divided by the cube of the standard deviation.
     fn skewness(&self) -> Result<f64, &'static str> {
         let n = self.quantiles.count as f64;
         let [two, three] = self.moments;
         let deviation = (two / n).sqrt();
-        // Of equal values rounding may leave a trace of deviation.
+        // Rounding may leave a small deviation even if all values are equal.
         if deviation > 1e-9 * (self.sum / n) {
             Ok(three / n / (deviation * deviation * deviation))
         } else {
@@ -131,15 +131,15 @@ impl Slopes {
     }
 }
 
-/// Which ways slopes face.
+/// Statistics of the aspects of slopes.
 struct Aspects {
-    /// Classes of 5° clockwise from north, the first centred on it.
+    /// Classes of 5° clockwise from north, the first centred on north.
     classes: [u64; ASPECTS],
-    /// Slopes within [`NEAR`] of a multiple of 45°.
+    /// The number of slopes within [`NEAR`] of a multiple of 45°.
     near: u64,
-    /// Slopes that face anywhere.
+    /// The number of slopes with an aspect.
     count: u64,
-    /// Sums of their directions' unit vectors.
+    /// The sums of their aspects' unit vectors, east and north.
     sum: [f64; 2],
 }
 
@@ -150,7 +150,7 @@ impl Aspects {
         if rise < FACING {
             return;
         }
-        // Downhill, clockwise from north.
+        // The downhill direction, clockwise from north.
         let turn = libm::atan2(-d.x, -d.y) / TAU;
         let degrees = 360.0 * (turn - turn.floor());
         self.classes[(degrees / 5.0).round() as usize % ASPECTS] += 1;
@@ -165,7 +165,7 @@ impl Aspects {
         if self.count >= 100 { Ok(self.count as f64) } else { Err("fewer than 100 cells are steeper than 2°") }
     }
 
-    /// Excess in % of slopes near a multiple of 45° over an even spread.
+    /// Returns the excess in % of slopes near a multiple of 45° over a uniform distribution.
     fn alignment(&self) -> Result<f64, &'static str> {
         self.enough().map(|count| 100.0 * (self.near as f64 / count * 45.0 / (2.0 * NEAR) - 1.0))
     }

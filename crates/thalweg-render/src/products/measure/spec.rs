@@ -1,24 +1,24 @@
-//! The nouns: what a measure is, what all of them are, and how far two lists lie apart.
+//! The types of measures: a single measure, the measures of a terrain, and the differences between two terrains.
 
 use serde::Serialize;
 
 use thalweg_core::{Error, Grid, Result};
 
-/// What a measure tells of.
+/// The subject of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// Heights and slopes.
+    /// Elevations and slopes.
     Relief,
-    /// Curvature, landforms and spectrum.
+    /// Curvature, landforms and power spectrum.
     Texture,
-    /// Where water goes.
+    /// Drainage and pits.
     Drainage,
-    /// Laws of the channels.
+    /// Laws of the channel network.
     Network,
-    /// Whether the grid shows.
+    /// Artefacts of the grid.
     Grid,
-    /// Whether the map's frame shows.
+    /// Artefacts of the map's frame.
     Rim,
 }
 
@@ -26,7 +26,7 @@ impl Group {
     /// All groups, in the order in which they are printed.
     pub const ALL: [Self; 6] = [Self::Relief, Self::Texture, Self::Drainage, Self::Network, Self::Grid, Self::Rim];
 
-    /// Its heading.
+    /// Returns the heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::Relief => "Relief",
@@ -39,27 +39,28 @@ impl Group {
     }
 }
 
-/// What is known of a measure before anything is measured.
+/// The description of a measure, independent of any terrain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Its name in JSON; never changed.
+    /// The name in JSON; it never changes.
     pub name: &'static str,
-    /// Where it is printed.
+    /// The group under which it is printed.
     pub group: Group,
-    /// What it is, in a few words.
+    /// A short title.
     pub title: &'static str,
-    /// Its unit; `1` for pure numbers.
+    /// The unit; `1` for pure numbers.
     pub unit: &'static str,
-    /// From and to what is usual in nature, in [`Spec::unit`]; `None` where that cannot be said.
+    /// The usual range in nature, in [`Spec::unit`]; `None` if it is unknown.
     pub usual: Option<[f64; 2]>,
-    /// What is usual in nature, and why, in a line.
+    /// The usual values in nature, and the reason, in one line.
     pub nature: &'static str,
-    /// Who found it: author and year.
+    /// The source: author and year.
     pub source: &'static str,
 }
 
-/// Declares measures, each under the line of [`Spec::nature`]; what is not `usual` anywhere leaves that out.
+/// Declares measures, each below a doc comment that becomes [`Spec::nature`]. `usual` is omitted if the usual range
+/// is unknown.
 macro_rules! measures {
     ($(#[doc = $nature:literal] $name:ident: $title:literal, $group:ident, unit $unit:literal,
        $(usual $from:literal to $to:literal,)? source $source:literal;)*) => {
@@ -81,70 +82,70 @@ pub(super) use measures;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Measure {
-    /// What it is.
+    /// The description.
     #[serde(flatten)]
     pub spec: Spec,
-    /// The value in [`Spec::unit`], always finite; `None` if it could not be had.
+    /// The value in [`Spec::unit`], always finite; `None` if it could not be determined.
     pub value: Option<f64>,
-    /// Why there is no value; `None` if there is one.
+    /// The reason for the absence of a value; `None` if there is one.
     pub missing: Option<&'static str>,
-    /// Whether the value lies in [`Spec::usual`], ends included; `None` unless both are known.
+    /// True if the value is in [`Spec::usual`], including its ends; `None` unless both are known.
     pub within: Option<bool>,
 }
 
-/// A value, or why there is none.
+/// A value, or the reason for its absence.
 pub(super) type Found = Result<f64, &'static str>;
 
-/// Whether an axis shows values or their logarithms.
+/// The scale of a curve's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// As they are.
+    /// Values are drawn on a linear scale.
     Linear,
-    /// Their logarithms; values are over zero.
+    /// Values are drawn on a logarithmic scale and are positive.
     Logarithmic,
 }
 
-/// The power law y = factor · x^exponent; over orders (Horton's laws) y = factor · e^(exponent · x).
+/// The power law y = factor · x^exponent; for stream orders (Horton's laws) y = factor · e^(exponent · x).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PowerLaw {
-    /// y at x = 1, over orders at x = 0, in the unit of y.
+    /// The value of y at x = 1, or for orders at x = 0, in the unit of y.
     pub factor: f64,
-    /// Exponent, a pure number; over orders, the growth of ln y by an order.
+    /// The exponent, a pure number; for orders, the growth of ln y per order.
     pub exponent: f64,
-    /// Share of the variance of ln y that the law tells, 0 to 1.
+    /// The share of the variance of ln y that the law explains, 0 to 1.
     pub r2: f64,
-    /// From which to which x, in the unit of x, it was fitted.
+    /// The range of x, in the unit of x, over which the law was fitted.
     pub over: [f64; 2],
 }
 
-/// A curve behind the measures.
+/// A curve from which measures are derived.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Curve {
-    /// Its name in JSON; never changed.
+    /// The name in JSON; it never changes.
     pub name: &'static str,
-    /// What x is, with its unit.
+    /// The quantity on the x axis, with its unit.
     pub x: &'static str,
-    /// What y is, with its unit.
+    /// The quantity on the y axis, with its unit.
     pub y: &'static str,
-    /// How both are best drawn; orders of streams stay linear.
+    /// The recommended scale of both axes; stream orders stay linear.
     pub scale: Scale,
-    /// Pairs of x and y: x rising, or, of a cloud, samples of the terrain in no order.
+    /// Pairs of x and y: in ascending x, or, for a scatter plot, samples of the terrain in no particular order.
     pub points: Vec<[f64; 2]>,
-    /// The law that was fitted to the points; `None` where none was.
+    /// The law that was fitted to the points; `None` if none was.
     pub law: Option<PowerLaw>,
 }
 
-/// What a caller may choose.
+/// The settings of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeasureSettings {
-    /// Catchment from which on a cell is a channel, 1e-9 to 1 000 000 km²; `None` for 0.1 km², but no less than 100 cells.
+    /// The least drainage area of a channel cell, 1e-9 to 1 000 000 km²; `None` for 0.1 km², but at least 100 cells.
     pub channel_area: Option<f64>,
-    /// How far geomorphons look, 1 to 1000 cells.
+    /// The search distance of geomorphons, 1 to 1000 cells.
     pub search: usize,
-    /// Angle under which geomorphons take ground for level, 0° to 45°.
+    /// The angle below which geomorphons treat terrain as level, 0° to 45°.
     pub flatness: f64,
 }
 
@@ -155,10 +156,10 @@ impl Default for MeasureSettings {
 }
 
 impl MeasureSettings {
-    /// Checks what a caller may have got wrong.
+    /// Checks the ranges of the settings.
     ///
     /// # Errors
-    /// When a setting is out of the range that its field names.
+    /// If a setting is out of the range that its field documents.
     pub fn check(&self) -> Result<()> {
         if let Some(area) = self.channel_area.filter(|area| !(1e-9..=1e6).contains(area)) {
             return Err(Error::value("channel area", format!("{area} km²"), "0.000000001 to 1000000 km²"));
@@ -176,15 +177,15 @@ impl MeasureSettings {
 /// All measures of a terrain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measures {
-    /// Columns and rows.
+    /// The numbers of columns and rows.
     pub cells: [usize; 2],
-    /// Side of a cell in metres.
+    /// The side of a cell in metres.
     pub cell_size_m: f64,
-    /// What was chosen.
+    /// The settings used.
     pub settings: MeasureSettings,
     /// The measures, in the order of [`specs`](super::specs).
     pub measures: Vec<Measure>,
-    /// The curves behind them; one that cannot be had is left out.
+    /// The curves from which they are derived; a curve that cannot be determined is absent.
     pub curves: Vec<Curve>,
 }
 
@@ -195,12 +196,12 @@ impl Measures {
         Self { cells: [cols, rows], cell_size_m: grid.cell, settings, measures: Vec::new(), curves: Vec::new() }
     }
 
-    /// Leaves measures out, for the same reason.
+    /// Marks measures as missing, all for the same reason.
     pub(super) fn leave<const N: usize>(&mut self, specs: &[Spec; N], missing: &'static str) {
         self.take(specs, [Err(missing); N]);
     }
 
-    /// Takes values in the order of their declarations.
+    /// Adds values in the order of their declarations.
     pub(super) fn take<const N: usize>(&mut self, specs: &[Spec; N], found: [Found; N]) {
         for (spec, found) in specs.iter().zip(found) {
             let found = found.and_then(|value| if value.is_finite() { Ok(value) } else { Err("not a finite number") });
@@ -209,17 +210,19 @@ impl Measures {
         }
     }
 
-    /// The value of a measure in its unit, by [`Spec::name`]; `None` if it could not be had or there is no such measure.
+    /// Returns the value of a measure in its unit, by [`Spec::name`]; `None` if it could not be determined or if
+    /// there is no such measure.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.measures.iter().find(|m| m.spec.name == name)?.value
     }
 
-    /// The curve of that name; `None` if it could not be had or there is no such curve.
+    /// Returns the curve with the given name; `None` if it could not be determined or if there is no such curve.
     pub fn curve(&self, name: &str) -> Option<&Curve> {
         self.curves.iter().find(|curve| curve.name == name)
     }
 
-    /// How far this terrain and another lie apart: one of each measure, in the order of [`Measures::measures`].
+    /// Returns the differences between this terrain and another, one for each measure, in the order of
+    /// [`Measures::measures`].
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let pairs = self.measures.iter().zip(&other.measures);
         pairs
@@ -231,18 +234,18 @@ impl Measures {
     }
 }
 
-/// How far two terrains lie apart in one measure.
+/// The difference between two terrains in one measure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
     /// The measure's [`Spec::name`].
     pub name: &'static str,
-    /// The first terrain's value in [`Spec::unit`]; `None` if it could not be had.
+    /// The first terrain's value in [`Spec::unit`]; `None` if it could not be determined.
     pub first: Option<f64>,
-    /// The same of the second terrain.
+    /// The second terrain's value, likewise.
     pub second: Option<f64>,
-    /// |first − second| in widths of what is usual; where that is not known, over the greater of both sizes (0 to 2). `None`
-    /// without either value.
+    /// |first − second| in multiples of the width of the usual range; if that is unknown, divided by the larger of
+    /// the two absolute values (0 to 2). `None` if a value is missing.
     pub distance: Option<f64>,
 }
 
@@ -251,7 +254,7 @@ fn distance(spec: &Spec, x: f64, y: f64) -> f64 {
     if size > 0.0 { (x - y).abs() / size } else { 0.0 }
 }
 
-/// Why most measures of land without cells are missing.
+/// Returns an error without land cells, which is the reason why most measures are then missing.
 pub(super) fn need_land(count: usize) -> Result<(), &'static str> {
     if count > 0 { Ok(()) } else { Err("there is no land") }
 }

@@ -1,4 +1,4 @@
-//! How roughness falls with wavelength.
+//! The power spectrum: how roughness decreases with wavelength.
 
 use std::collections::BTreeMap;
 
@@ -26,31 +26,31 @@ pub(super) const SPECS: [Spec; 5] = measures! {
         source "real models, docs/measure.md";
 };
 
-/// Sides shorter than this many cells give too few rings.
+/// The least number of cells of a side; shorter sides give too few rings.
 const LEAST: usize = 32;
 
-/// Rings a decade of frequency.
+/// The number of rings per decade of frequency.
 const RINGS: f64 = 10.0;
 
-/// Waves in metres of the large form.
+/// The wavelengths in metres of large landforms.
 const LARGE: [f64; 2] = [2000.0, 8000.0];
 
-/// Waves in metres of the fine form, and those of hillslopes that it is set against.
+/// The wavelengths in metres of fine landforms, and those of the hillslopes to which they are compared.
 const FINE: [[f64; 2]; 2] = [[15.0, 30.0], [480.0, 960.0]];
 
-/// tan 10°: nearer to an axis than this a wave runs along it.
+/// tan 10°: a wave closer to an axis than this counts as running along it.
 const AXIS: f64 = 0.176_326_981;
 
-/// What the ground has of one wave.
+/// The power of one wave of the terrain.
 struct Sample {
-    /// Waves per metre eastward and northward.
+    /// The frequency in waves per metre eastward and northward.
     frequency: [f64; 2],
-    /// Power density in m⁴.
+    /// The power density in m⁴.
     density: f64,
 }
 
 impl Sample {
-    /// Waves per metre.
+    /// Returns the frequency in waves per metre.
     fn rate(&self) -> f64 {
         let [x, y] = self.frequency;
         (x * x + y * y).sqrt()
@@ -68,7 +68,8 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
         Err(missing) => return all.take(&SPECS, [Err(missing); 5]),
     };
     let points = rings(&samples);
-    // Windows blur waves that fit less than four times into the ground; under eight cells, sampling and smoothing rule.
+    // Window functions blur waves that fit less than four times into the terrain; below eight cells per wave,
+    // sampling and smoothing dominate.
     let [rows, cols] = ground.terrain.grid.size;
     let cell = ground.cell();
     let (from, to) = (4.0 / (rows.min(cols) as f64 * cell), 1.0 / (8.0 * cell));
@@ -87,7 +88,7 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
         x: "waves per km",
         y: "power density (m⁴)",
         scale: Scale::Logarithmic,
-        // The law likewise in waves per km.
+        // The law in waves per km as well.
         law: law.map(|law| PowerLaw {
             factor: law.factor * libm::pow(1e-3, law.exponent),
             over: law.over.map(|f| 1e3 * f),
@@ -97,13 +98,13 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
     });
 }
 
-/// Whether waves of these lengths fit into the ground four times and have two cells each.
+/// Returns true if waves of these lengths fit into the terrain four times and have at least two cells each.
 fn fits(ground: &Ground<'_>, [shortest, longest]: [f64; 2]) -> bool {
     let [rows, cols] = ground.terrain.grid.size;
     rows.min(cols) as f64 * ground.cell() >= 4.0 * longest && 2.0 * ground.cell() <= shortest
 }
 
-/// The exponent of the large form.
+/// Returns the exponent of the large landforms.
 fn large(ground: &Ground<'_>, points: &[[f64; 2]]) -> Found {
     if !fits(ground, LARGE) {
         return Err("narrower than 32 km, or cells wider than 1 km");
@@ -114,7 +115,7 @@ fn large(ground: &Ground<'_>, points: &[[f64; 2]]) -> Found {
     power(&inner, 3).map(|law| -law.exponent).ok_or("too few wavelengths from 2 km to 8 km")
 }
 
-/// The amplitude of fine waves over that of hillslopes.
+/// Returns the ratio of the amplitude of fine waves to that of hillslopes.
 fn fine(ground: &Ground<'_>, samples: &[Sample]) -> Found {
     if !FINE.iter().all(|band| fits(ground, *band)) {
         return Err("narrower than 3.84 km, or cells wider than 7.5 m");
@@ -126,11 +127,12 @@ fn fine(ground: &Ground<'_>, samples: &[Sample]) -> Found {
     if hills > 0.0 { Ok((fine / hills).sqrt()) } else { Err("no waves of 480 m to 960 m") }
 }
 
-/// Fewest waves near the axes of a ring that counts.
+/// The least number of waves near the axes in a ring for it to count.
 const NEAR_AXES: f64 = 32.0;
 
-/// By how much the mean density near the axes is over that of all directions, less 1; the mean of the rings between two
-/// frequencies, so that long waves do not speak for all. Within a ring density is set off against its fall as frequency^−β.
+/// Returns the relative excess of the mean density near the axes over that of all directions, averaged over the rings
+/// between two frequencies, so that long waves do not dominate. Within a ring, densities are corrected for their
+/// decrease as frequency^−β.
 fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
     let mut rings = BTreeMap::<i64, [[f64; 2]; 2]>::new();
     for sample in samples.iter().filter(|s| (from..=to).contains(&s.rate())) {
@@ -152,14 +154,16 @@ fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
     Ok(shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// Frequency in waves per metre and mean power density (m⁴: m² per (1/m)²) of rings about frequency 0.
+/// Returns the frequency in waves per metre and the mean power density (m⁴: m² per (1/m)²) of rings about frequency
+/// 0.
 fn rings(samples: &[Sample]) -> Vec<[f64; 2]> {
     let pairs: Vec<[f64; 2]> = samples.iter().map(|sample| [sample.rate(), sample.density]).collect();
     let rings = bins(&pairs, RINGS, 8);
     rings.iter().map(|ring| [ring.x, ring.values.iter().sum::<f64>() / ring.values.len() as f64]).collect()
 }
 
-/// What the ground has of each wave, less its plane of least squares, under a Hann window; missing cells lie in that plane.
+/// Returns the power of each wave of the terrain, after subtraction of its least-squares plane, under a Hann window.
+/// Missing cells are treated as being in that plane.
 fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
     let [rows, cols] = ground.terrain.grid.size;
     if rows.min(cols) < LEAST {
@@ -175,14 +179,16 @@ fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
     let windows = [hann(rows), hann(cols)];
     let [down, across] = windows.each_ref().map(|w| w.iter().map(|x| x * x).sum::<f64>());
     let spectrum = transform(ground, plane, &windows);
-    // Parseval: the mean of squares is the sum of densities, each over an area of 1/(rows·cols·cell²) in frequency.
+    // Parseval's theorem: the mean square equals the sum of densities, each over an area of 1/(rows·cols·cell²) in
+    // frequency space.
     let scale = ground.terrain.grid.cell_area() / (down * across);
     let [height, width] = [rows, cols].map(|n| n as f64 * ground.cell());
     let mut samples = Vec::with_capacity(spectrum.len());
     let mut any = false;
     for (kx, column) in spectrum.chunks_exact(rows).enumerate() {
         for (n, wave) in column.iter().enumerate() {
-            // Of waves with kx of 0, or of half the columns, both that are each other's conjugate are here.
+            // The spectrum contains both of each pair of conjugate waves if kx is 0 or half the columns; only one of
+            // them is used.
             if 2 * n > rows && (kx == 0 || 2 * kx == cols) {
                 continue;
             }
@@ -194,7 +200,7 @@ fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
             }
         }
     }
-    // What a plane leaves is rounding: under a unit.
+    // What remains after subtracting a plane from itself is rounding, less than a unit.
     let total: f64 = samples.iter().map(|s| s.density).sum::<f64>() / (height * width);
     if !any || total < 1.0 / (UNITS * UNITS) {
         return Err("the ground is a plane");
@@ -202,7 +208,7 @@ fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
     Ok(samples)
 }
 
-/// Height = a + b·i + c·j of least squares, in metres; i and j counted from the middle.
+/// Returns the least-squares plane, elevation = a + b·i + c·j in metres, with i and j counted from the middle.
 fn plane(ground: &Ground<'_>) -> [f64; 3] {
     let [rows, cols] = ground.terrain.grid.size;
     let (ci, cj) = (0.5 * (rows as f64 - 1.0), 0.5 * (cols as f64 - 1.0));
@@ -231,7 +237,7 @@ fn plane(ground: &Ground<'_>) -> [f64; 3] {
     })
 }
 
-/// The transform's columns, kx from 0 to half the columns, each of all rows' ky.
+/// Returns the columns of the Fourier transform, kx from 0 to half the columns, each with the ky of all rows.
 fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> Vec<Wave> {
     let [rows, cols] = ground.terrain.grid.size;
     let (ci, cj) = (0.5 * (rows as f64 - 1.0), 0.5 * (cols as f64 - 1.0));
@@ -243,7 +249,8 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
         let trend = plane[0] + plane[1] * (i as f64 - ci) + plane[2] * (j as f64 - cj);
         (ground.terrain.ground[(i, j)].metres() - trend) * windows[0][i] * windows[1][j]
     };
-    // Two rows, both real, in one complex transform; what is of each is told apart by the symmetry of real spectra.
+    // Two real rows are combined in one complex transform; their spectra are separated by the symmetry of real
+    // spectra.
     let along = Fourier::forward(cols);
     let mut lines = vec![Wave::default(); rows * half];
     lines.par_chunks_mut(2 * half).enumerate().for_each_init(
@@ -282,8 +289,9 @@ mod tests {
 
     #[test]
     fn the_exponent_of_synthesised_ground_is_found_again() {
-        // Amplitudes fall as f^−b, so power falls as f^−2b. The widest ring's few waves, blurred by the window, scatter by
-        // about 0.4 in ln; over ln f of 2 that is 0.12 in β of one seed, 0.06 in the mean of four: two of those.
+        // Amplitudes decrease as f^−b, so power decreases as f^−2b. The widest ring's few waves, blurred by the
+        // window, scatter by about 0.4 in ln; over a range of 2 in ln f that is 0.12 in β for one seed and 0.06 in
+        // the mean of four. The limit is two of those.
         for (size, b) in [([256, 256], 1.25), ([256, 256], 1.75), ([192, 320], 1.5)] {
             let exponent = |seed| {
                 let found = measure(&fourier(size, b, seed), &MeasureSettings::default()).unwrap();
@@ -303,7 +311,8 @@ mod tests {
         let top = found.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
         assert!((top[0] * 1e3 / 12.5 - 1.0).abs() < 0.13, "{top:?}");
         let waves = transform(&Ground::of(&wave), plane(&Ground::of(&wave)), &[vec![1.0; 128], vec![1.0; 128]]);
-        // The wave is even, so its fit's slope is 0.3 a metre but for a trace: half of the square in each sign of kx.
+        // The wave is even, so the slope of its fit is 0.3 per metre apart from a trace; each sign of kx has half of
+        // the mean square.
         let power: f64 = waves[128..].iter().map(|w| 2.0 * w.square()).sum::<f64>() / (128.0f64).powi(4);
         assert!((power - 32.0).abs() < 0.1, "{power}");
     }
@@ -312,7 +321,7 @@ mod tests {
     fn waves_along_an_axis_are_power_in_excess_and_waves_between_are_not() {
         let of = |angle: f64| {
             let (east, north) = (angle.cos(), angle.sin());
-            // Hills, and waves of 130 m across them one way.
+            // Hills, and waves of 130 m across them in one direction.
             let hills = fourier([256, 256], 1.5, 3);
             let z = |x: f64, y: f64| 20.0 * ((x * east + y * north) * std::f64::consts::TAU / 130.0).cos();
             let mut land = terrain([256, 256], 10.0, z);
@@ -330,7 +339,7 @@ mod tests {
 
     #[test]
     fn fine_waves_are_set_against_hillslopes() {
-        // 0.3 m of 20 m waves over 10 m of 640 m waves.
+        // 0.3 m of 20 m waves on top of 10 m of 640 m waves.
         let land = terrain([800, 800], 5.0, |x, y| {
             let wave = |x: f64, length: f64| (x * std::f64::consts::TAU / length).cos();
             0.3 * wave(x, 20.0) + 10.0 * wave(y, 640.0)

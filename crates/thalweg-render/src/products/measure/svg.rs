@@ -1,11 +1,11 @@
-//! [`Svg`]: a drawing as text.
+//! [`Svg`]: an SVG drawing.
 
 use std::fmt::Write as _;
 
-/// A drawing in the making. Lengths are in pixels, from the top left.
+/// A drawing under construction. Lengths are in pixels, from the top left.
 pub(super) struct Svg(String);
 
-/// Where a text's anchor is.
+/// The position of a text's anchor.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -13,7 +13,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// How a text is set.
+/// The style of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Type {
     pub size: f64,
@@ -34,7 +34,7 @@ impl Svg {
     }
 
     fn add(&mut self, line: std::fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{line}");
     }
 
@@ -51,7 +51,7 @@ impl Svg {
         ));
     }
 
-    /// A text that reads upward, its middle at the place.
+    /// Adds a text that reads upward, centred on the position.
     pub fn text_up(&mut self, [x, y]: [f64; 2], set: Type, text: &str) {
         let (size, colour, text) = (set.size, set.colour, escaped(text));
         self.add(format_args!(
@@ -78,7 +78,7 @@ impl Svg {
         ));
     }
 
-    /// A line through the points.
+    /// Adds a line through the points.
     pub fn line(&mut self, points: &[[f64; 2]], stroke: &str, width: f64, dash: &str) {
         let points = listed(points);
         self.add(format_args!(
@@ -87,7 +87,7 @@ impl Svg {
         ));
     }
 
-    /// An area within the points.
+    /// Adds a polygon with the given corners.
     pub fn area(&mut self, points: &[[f64; 2]], fill: &str, opacity: f64) {
         let points = listed(points);
         self.add(format_args!("<polygon points=\"{points}\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>"));
@@ -104,7 +104,7 @@ fn listed(points: &[[f64; 2]]) -> String {
     points.join(" ")
 }
 
-/// Text as XML takes it; characters that XML has not are left out.
+/// Returns the text escaped for XML; characters that XML does not allow are left out.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

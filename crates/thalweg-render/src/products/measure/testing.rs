@@ -1,25 +1,26 @@
-//! Terrains with known answers.
+//! Terrains with known results.
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models::fourier_synthesis::{FourierSynthesis, Spectrum};
 
-/// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
+/// A terrain whose elevation in metres is a function of the metres eastward and northward from the south-western
+/// cell.
 pub(super) fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     let [rows, _] = size;
     let ground = Field::generate(size, |i, j| Height::saturating(z(j as f64 * cell, (rows - 1 - i) as f64 * cell)));
     Terrain::from_ground(Grid::new(size, cell).unwrap(), ground).unwrap()
 }
 
-/// The terrain turned by 90°.
+/// The terrain rotated by 90°.
 pub(super) fn turned(old: &Terrain) -> Terrain {
     let [rows, cols] = old.grid.size;
     let ground = Field::generate([cols, rows], |i, j| old.ground[(j, cols - 1 - i)]);
     Terrain::from_ground(Grid::new([cols, rows], old.grid.cell).unwrap(), ground).unwrap()
 }
 
-/// Hills of exact amplitudes that fall as frequency^−b.
+/// Hills with exact amplitudes that decrease as frequency^−b.
 pub(super) fn fourier(size: [usize; 2], b: f64, seed: u64) -> Terrain {
     let model = FourierSynthesis { spectrum: Spectrum::Exact, beta: b, ..Default::default() };
     let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());

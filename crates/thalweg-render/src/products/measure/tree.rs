@@ -1,18 +1,20 @@
-//! [`Tree`]: the reaches of one basin, from its mouth up.
+//! [`Tree`]: the reaches of one basin, from its mouth upstream.
 
 use crate::products::measure::network::Channels;
 
-/// The reaches of a whole basin, the lowest first, each with the place in this list of the one it flows into.
+/// The reaches of a complete basin, the lowest first, each with the position in this list of the reach that it flows
+/// into.
 pub(super) struct Tree {
     pub reaches: Vec<(usize, Option<usize>)>,
 }
 
 impl Tree {
-    /// The largest whole basins: those of reaches whose catchment is whole and that flow into none such.
+    /// Returns the largest complete basins: those of reaches with a complete basin that do not flow into another such
+    /// reach.
     pub fn whole(channels: &Channels) -> Vec<Self> {
         let reaches = &channels.network.reaches;
         let mut trees: Vec<Self> = Vec::new();
-        // Tree and place of each reach. Going up, the reach below is always done.
+        // The tree of each reach and its position there. In upstream order the downstream reach always comes first.
         let mut place: Vec<Option<(usize, usize)>> = vec![None; reaches.len()];
         for n in (0..reaches.len()).rev().filter(|n| channels.is_whole[*n]) {
             let below = reaches[n].downstream.and_then(|next| place[next as usize]);

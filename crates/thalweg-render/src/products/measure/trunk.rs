@@ -1,4 +1,4 @@
-//! [`Trunk`]: the longest river, how it winds, and how wide its floor is.
+//! [`Trunk`]: the longest river, its sinuosity, and the width of its valley floor.
 
 use crate::products::measure::drainage::step;
 use crate::products::measure::ground::Ground;
@@ -15,31 +15,31 @@ pub(super) const SPECS: [Spec; 2] = measures! {
         source "real models, docs/measure.md";
 };
 
-/// Metres along the trunk over which its way is set against the chord.
+/// The length in metres of the windows along the trunk for the sinuosity.
 const WINDOW: f64 = 2000.0;
 
-/// Metres along the trunk between two widths.
+/// The distance in metres along the trunk between two measurements of the floor's width.
 const EVERY: f64 = 500.0;
 
-/// A floor ends where the ground is so many metres over the bed.
+/// The height in metres above the bed at which the valley floor ends.
 const BANK: f64 = 5.0;
 
-/// Farthest that a floor is looked for to either side, in metres.
+/// The largest distance in metres, to either side, at which the edge of the floor is searched for.
 const FARTHEST: f64 = 5000.0;
 
-/// Fewest windows, and widths, of which something is said.
+/// The least number of windows, and half the least number of widths, for a result.
 const FEW: usize = 5;
 
-/// Cells before and after one between which the way's direction is taken.
+/// The number of cells before and after a cell between which the direction of the river is measured.
 const AHEAD: usize = 5;
 
-/// The longest way of water through channels, downstream.
+/// The longest flow path through channels, in downstream order.
 struct Trunk {
-    /// Row and column of each cell.
+    /// The row and column of each cell.
     cells: Vec<[f64; 2]>,
-    /// Metres from the first.
+    /// The distance in metres along the path from the first cell.
     way: Vec<f64>,
-    /// Catchments in m².
+    /// The drainage areas in m².
     area: Vec<f64>,
 }
 
@@ -58,7 +58,7 @@ impl Trunk {
     fn of(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Self {
         let counts = drainage.upstream_cells().as_slice();
         let is_channel = |k: usize| ground.land[k] && counts[k] >= channels.threshold;
-        // Metres of channel above each cell, and the donor from which most of them come.
+        // The length of the longest channel above each cell in metres, and the donor cell on it.
         let mut above = vec![0.0f32; counts.len()];
         let mut donor = vec![u32::MAX; counts.len()];
         let mut mouth = None;
@@ -88,7 +88,8 @@ impl Trunk {
         }
     }
 
-    /// The median over windows of the way over its chord, after means of five cells: eight directions zigzag.
+    /// Returns the median over windows of path length over chord, after moving means over five cells to remove the
+    /// zigzag of the eight directions.
     fn sinuosity(&self, cell: f64) -> Found {
         let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
         let smooth: Vec<[f64; 2]> = self.cells.windows(5).map(mean).collect();
@@ -97,7 +98,7 @@ impl Trunk {
         for n in 1..smooth.len() {
             way += distance(smooth[n - 1], smooth[n]) * cell;
             if way >= WINDOW {
-                // Water that comes back to where it was has no chord: a cell at least.
+                // A path that returns to its starting point has no chord; use at least one cell.
                 found.push(way / (distance(smooth[first], smooth[n]) * cell).max(cell));
                 (first, way) = (n, 0.0);
             }
@@ -109,7 +110,7 @@ impl Trunk {
         Ok(0.5 * (found[(found.len() - 1) / 2] + found[found.len() / 2]))
     }
 
-    /// The standard deviation of ln(w/√A) of the floor's widths w over catchments A.
+    /// Returns the standard deviation of ln(w/√A) for the floor's widths w and drainage areas A.
     fn spread(&self, ground: &Ground<'_>) -> Found {
         let mut found = Vec::new();
         let mut next = EVERY;
@@ -130,8 +131,8 @@ impl Trunk {
         Ok((found.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0)).sqrt())
     }
 
-    /// Metres across, at a right angle to the way, on which the ground is less than [`BANK`] above the bed; `None` where the map or its
-    /// data end before the floor does.
+    /// Returns the width in metres, perpendicular to the river, over which the terrain is less than [`BANK`] above
+    /// the bed; `None` if the map or its data end within the floor.
     fn width(&self, ground: &Ground<'_>, n: usize) -> Option<f64> {
         let (here, cell) = (self.cells[n], ground.cell());
         let (from, to) = (self.cells[n - AHEAD], self.cells[n + AHEAD]);
@@ -150,7 +151,7 @@ impl Trunk {
                 }
                 let now = height(ground, [0, 1].map(|c| here[c] + sign * out * across[c]))?;
                 if now >= bank {
-                    // Where the ground between both passes the bank.
+                    // Interpolate to the point at which the terrain reaches the bank's height.
                     return Some((out - 0.5 * (now - bank) / (now - before)) * cell);
                 }
                 before = now;
@@ -161,7 +162,7 @@ impl Trunk {
     }
 }
 
-/// Height between four centres, in metres.
+/// Returns the elevation in metres, interpolated between four cell centres.
 fn height(ground: &Ground<'_>, [row, col]: [f64; 2]) -> Option<f64> {
     let (i, j) = (row.floor(), col.floor());
     let (v, u) = (row - i, col - j);
@@ -171,7 +172,7 @@ fn height(ground: &Ground<'_>, [row, col]: [f64; 2]) -> Option<f64> {
         let at = (i.max(0.0) as usize, j.max(0.0) as usize);
         (is_in && !ground.terrain.is_nodata(at.0, at.1)).then(|| ground.terrain.ground[at].metres())
     };
-    // Beyond the last centre there is none to go to, and none needed on it.
+    // At the last row or column of centres no further cell is needed, and none exists.
     let line = |i: f64| Some((1.0 - u) * at(i, j)? + if u > 0.0 { u * at(i, j + 1.0)? } else { 0.0 });
     Some((1.0 - v) * line(i)? + if v > 0.0 { v * line(i + 1.0)? } else { 0.0 })
 }
@@ -186,7 +187,7 @@ mod tests {
     use crate::products::measure::{MeasureSettings, measure};
     use thalweg_core::Terrain;
 
-    /// A valley that runs south along x = 3 km + winds, on whose floor, `wide` metres across, the ground is level.
+    /// A valley that runs south along x = 3 km with meanders; its floor, `wide` metres across, is level.
     fn valley(wind: f64, wide: impl Fn(f64) -> f64 + Sync) -> Terrain {
         terrain([600, 300], 20.0, |x, y| {
             let middle = 3000.0 + wind * (std::f64::consts::TAU * y / 1500.0).sin();
@@ -200,7 +201,7 @@ mod tests {
             measure(&valley(wind, |_| 60.0), &MeasureSettings::default()).unwrap().value("trunk_sinuosity").unwrap()
         };
         assert!((of(0.0) - 1.0).abs() < 0.01, "{}", of(0.0));
-        // A sine of 250 m by 1500 m: its way is 1.23 of the chord; the bed cuts its bends a little.
+        // A sine of 250 m by 1500 m has a path of 1.23 times the chord; the stream cuts its bends a little.
         assert!((1.1..1.3).contains(&of(250.0)), "{}", of(250.0));
     }
 
@@ -210,7 +211,7 @@ mod tests {
             measure(&valley(0.0, wide), &MeasureSettings::default()).unwrap().value("floor_spread").unwrap()
         };
         let even = of(|_| 300.0);
-        // Twice as wide at every other place: ln w varies by ±0.35 and more.
+        // Alternately wide and narrow: ln w varies by ±0.35 and more.
         let uneven = of(|y| if (y / 600.0).floor() % 2.0 == 0.0 { 200.0 } else { 800.0 });
         assert!(uneven > even + 0.2, "{even} {uneven}");
     }

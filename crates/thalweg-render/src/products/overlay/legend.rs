@@ -1,4 +1,4 @@
-//! The colours of an overlay, and how they are read.
+//! The colours of an overlay and its legend.
 
 use crate::pictures::colour::{Linear, from_oklab};
 use crate::pictures::layer::{LayerOptions, range};
@@ -9,19 +9,20 @@ use crate::products::overlay::Overlay;
 use thalweg_core::terrain::{DISCHARGE, Hue, LOOSE, SUSPENDED, WATER};
 use thalweg_core::{Error, Field, Result, Terrain};
 
-/// The colours of an overlay.
+/// The colour scheme of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Colours {
     /// A ramp from low to high.
     Ramp(&'static Ramp),
     /// Brown below 0, pale at 0, green-blue above.
     Diverging,
-    /// A colour to each whole number; none to 0.
+    /// A colour for each whole number; none for 0.
     Kinds,
 }
 
 impl Colours {
-    /// The colour at `t`, held within 0 to 1, from the low end to the high; of kinds, of number `t`.
+    /// Returns the colour at `t`, clamped to 0 to 1, from the low end to the high; for kinds, the colour of the
+    /// number `t`.
     pub fn at(&self, t: f32) -> Linear {
         match self {
             Self::Ramp(ramp) => ramp.at(t),
@@ -31,26 +32,27 @@ impl Colours {
     }
 }
 
-/// How to read an overlay's colours.
+/// The legend of an overlay's colours.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct OverlayLegend {
-    /// What is shown.
+    /// The title of the overlay.
     pub title: String,
-    /// Unit of the values; empty where they have none.
+    /// The unit of the values; empty if they have none.
     pub unit: String,
     /// The colours.
     pub ramp: Colours,
-    /// Value of the first colour, in `unit`.
+    /// The value of the first colour, in `unit`.
     pub low: f32,
-    /// Value of the last one, in `unit`.
+    /// The value of the last colour, in `unit`.
     pub high: f32,
-    /// Whether equal steps of colour are equal factors: the scale is logarithmic.
+    /// True if the scale is logarithmic: equal steps of colour are equal factors.
     pub log: bool,
 }
 
 impl OverlayLegend {
-    /// Where a value stands between the ends, 0 to 1 inside; of kinds, the value itself. NaN where a value without a logarithm needs one.
+    /// Returns the position of a value between the ends, 0 to 1 inside; for kinds, the value itself. NaN for a value
+    /// without a logarithm on a logarithmic scale.
     pub fn place(&self, value: f32) -> f32 {
         let ruler = |x: f32| if self.log { log(x) } else { x };
         match self.ramp {
@@ -59,7 +61,7 @@ impl OverlayLegend {
         }
     }
 
-    /// A value's colour, and how much of the land it covers, 0 to 1: small amounts are seen through, and NaN covers nothing.
+    /// Returns a value's colour and opacity, 0 to 1: small amounts are translucent, and NaN is transparent.
     pub fn colour(&self, value: f32) -> (Linear, f32) {
         let t = self.place(value);
         let cover = match self.ramp {
@@ -74,7 +76,7 @@ impl OverlayLegend {
 }
 
 impl Overlay {
-    /// The colours of the layer that it shows; plain ones where it shows no layer.
+    /// Returns the hue of the layer that is shown; plain if no layer is shown.
     fn hue(&self, terrain: &Terrain) -> Hue {
         match self {
             Self::WaterDepth => WATER.traits.hue,
@@ -86,10 +88,10 @@ impl Overlay {
         }
     }
 
-    /// The legend of these values, its ends chosen as for the library's maps.
+    /// Returns the legend for the given values, with its ends chosen as for the library's maps.
     ///
     /// # Errors
-    /// When the values are not of the terrain's size.
+    /// If the size of the values differs from the terrain's.
     pub fn legend(&self, terrain: &Terrain, values: &Field<f32>) -> Result<OverlayLegend> {
         if values.size() != terrain.grid.size {
             return Err(Error::layer(self.name(), "values are not of the terrain's size"));
@@ -123,19 +125,20 @@ impl Overlay {
     }
 }
 
-/// Brown over nearly white to green-blue, by OKLab's lightness and hue; 0.5 is the middle.
+/// Returns a colour from brown through nearly white to green-blue, by OKLab's lightness and hue; 0.5 is the middle.
 fn diverging(t: f32) -> Linear {
     let t = f64::from(if t > 0.0 { t.min(1.0) } else { 0.0 }) * 2.0 - 1.0;
     let (far, end) = (t.abs(), if t < 0.0 { [0.42, 0.06, 0.085] } else { [0.46, -0.075, -0.045] });
-    // The lightness falls slowly at first, so that small changes have a colour before they are dark.
+    // Lightness decreases linearly, while chroma grows with the square root, so that small changes have a visible
+    // colour before they are dark.
     let light = 0.95 + (end[0] - 0.95) * far;
     let strength = far.sqrt() * (1.0 - 0.15 * far);
     from_oklab([light, end[1] * strength, end[2] * strength]).map(|x| x.clamp(0.0, 1.0))
 }
 
-/// The colour of a whole number: neighbours among the numbers are far apart on the wheel.
+/// Returns the colour of a whole number, chosen so that consecutive numbers have very different hues.
 fn kind(number: f32) -> Linear {
-    // A multiple of the golden ratio's part never comes near where it was before.
+    // Multiples of the golden ratio's fractional part never come close to earlier ones.
     let turn = f64::from(number) * 0.618_033_988_749_895;
     let light = 0.62 + 0.16 * (f64::from(number) * 0.414_213_562_373_095).fract();
     let angle = turn.fract() * std::f64::consts::TAU;

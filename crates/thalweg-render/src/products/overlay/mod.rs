@@ -1,4 +1,5 @@
-//! [`Overlay`]: what can be laid over the land as colours, in a picture or a window: its name, unit and values by cell.
+//! [`Overlay`]: a quantity that can be drawn over the terrain as colours, in a picture or a window, with its name,
+//! unit and values.
 
 mod legend;
 mod values;
@@ -12,43 +13,44 @@ use thalweg_models::process::forest::TREES;
 
 pub use legend::{Colours, OverlayLegend};
 
-/// What is shown over the land. [`Overlay::unit`] tells in which unit.
+/// A quantity drawn over the terrain. [`Overlay::unit`] returns its unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Overlay {
-    /// Height of the ground.
+    /// The elevation of the surface.
     Height,
-    /// Steepness of the ground.
+    /// The slope of the surface.
     Slope,
-    /// Depth of the sea, of lakes and of what flows.
+    /// The depth of the sea, of lakes and of flowing water.
     WaterDepth,
-    /// Water that passes in a second.
+    /// The discharge.
     Discharge,
-    /// Area of the land that drains through a cell.
+    /// The drainage area of a cell.
     Catchment,
-    /// Speed of the water.
+    /// The flow velocity.
     Velocity,
-    /// Sediment in the water, as thickness over the cell.
+    /// The suspended sediment, as thickness over the cell.
     Suspended,
-    /// Thickness of sediment and soil on the bedrock.
+    /// The thickness of sediment and soil on the bedrock.
     Loose,
-    /// By how much the ground is lower than at the start, 0 or more.
+    /// The lowering of the surface since the start, 0 or more.
     Wear,
-    /// By how much the ground is higher than at the start, 0 or more.
+    /// The raising of the surface since the start, 0 or more.
     Deposits,
-    /// Number of the kind of soil.
+    /// The number of the kind of soil.
     Soil,
-    /// How firmly roots hold the ground: 0 not at all, 1 wholly.
+    /// The stabilisation of the ground by roots: 0 none, 1 complete.
     Trees,
-    /// Number of the drainage basin, from 1; 0 where the cell is of none.
+    /// The number of the drainage basin, from 1; 0 for cells that belong to none.
     Basins,
-    /// Height now less height at the start.
+    /// The current elevation minus that at the start.
     Difference,
-    /// Any other layer, by its name.
+    /// Any other layer, by name.
     Layer(String),
 }
 
 impl Overlay {
-    /// What this terrain can show. What compares with a start is offered too; without one it shows nothing.
+    /// Returns the overlays that this terrain can show. Those that compare it with a start are included; without a
+    /// start they have no values.
     pub fn available(terrain: &Terrain) -> Vec<Self> {
         let has = |name: &str| terrain.layers.contains_key(name);
         let wet = terrain.grid.sea_level.is_some() || has(WATER.name) || has(POOL.name);
@@ -74,17 +76,17 @@ impl Overlay {
         fixed.into_iter().filter(|(_, there)| *there).map(|(overlay, _)| overlay).chain(others).collect()
     }
 
-    /// The overlay of that name: a layer's, or one of those that [`Overlay::name`] gives.
+    /// Returns the overlay with the given name: that of a layer, or one returned by [`Overlay::name`].
     ///
     /// # Errors
-    /// When the terrain can show no such thing; the message lists what it can.
+    /// If the terrain cannot show such an overlay; the message lists the available ones.
     pub fn find(name: &str, terrain: &Terrain) -> Result<Self> {
         let known = Self::available(terrain);
         let found = known.iter().find(|overlay| overlay.name() == name).cloned();
         found.ok_or_else(|| Error::unknown("overlay", name, known.iter().map(Self::name)))
     }
 
-    /// Its name, for the command line.
+    /// Returns the name, as used on the command line.
     pub fn name(&self) -> &str {
         match self {
             Self::Height => "height",
@@ -105,7 +107,7 @@ impl Overlay {
         }
     }
 
-    /// What is shown, in words.
+    /// Returns the title in words.
     pub fn title(&self) -> String {
         let words = match self {
             Self::Height => "Height",
@@ -127,7 +129,7 @@ impl Overlay {
         words.to_string()
     }
 
-    /// The values' unit, of a layer its own; empty where they have none.
+    /// Returns the unit of the values; for a layer, the layer's unit. Empty if they have none.
     pub fn unit(&self, terrain: &Terrain) -> String {
         let unit = match self {
             Self::Height | Self::WaterDepth | Self::Suspended | Self::Loose => "m",
@@ -158,7 +160,7 @@ mod tests {
     use thalweg_core::terrain::{Cells, LayerSpec};
     use thalweg_core::{Field, Grid, Height};
 
-    /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
+    /// Two valleys that fall to the south, separated by a ridge; 10 m cells.
     fn land() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([40, 41], 10.0).unwrap());
         for i in 0..40 {
@@ -246,7 +248,7 @@ mod tests {
             (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
         };
         assert!(apart(west, east) > 0.06);
-        // Twelve numbers in a row are told apart: neighbours well, all a little.
+        // Twelve consecutive numbers have distinguishable colours, and neighbours among them clearly different ones.
         assert!((1..12).all(|n| apart(n as f32, n as f32 + 1.0) > 0.08));
         assert_eq!(legend.colour(0.0).1, 0.0);
     }
@@ -255,7 +257,7 @@ mod tests {
     fn catchments_count_the_land_above() {
         let values = Overlay::Catchment.values(&land(), None).unwrap();
         let most = values.as_slice().iter().fold(0f32, |a, b| a.max(*b));
-        // At most all of it: 40 × 41 cells of 100 m².
+        // At most the whole area: 40 × 41 cells of 100 m².
         assert!(most > 0.01 && most < 0.164, "{most}");
     }
 }

@@ -1,4 +1,4 @@
-//! The values of an overlay, cell by cell.
+//! The values of an overlay per cell.
 
 use crate::pictures::water::Water;
 use crate::products::overlay::Overlay;
@@ -11,11 +11,11 @@ use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg_models::process::forest::Forest;
 
 impl Overlay {
-    /// The values by cell of the terrain, in [`Overlay::unit`]; NaN where there is no data or nothing to say. Wear, deposits and
-    /// difference compare with `start`, and are NaN without one.
+    /// Returns the value of each cell in [`Overlay::unit`]; NaN where there is no data or no value. Wear, deposits
+    /// and difference compare with `start`, and are NaN without one.
     ///
     /// # Errors
-    /// When the terrain lacks what is to be shown, or the start is of another size.
+    /// If the terrain lacks the layer to show, or if the start has another size.
     pub fn values(&self, terrain: &Terrain, start: Option<&Terrain>) -> Result<Field<f32>> {
         let size = terrain.grid.size;
         let layer = |name: &str| {
@@ -74,7 +74,7 @@ impl Overlay {
     }
 }
 
-/// Land that drains through each cell, in km².
+/// Returns the drainage area of each cell in km².
 fn catchments(terrain: &Terrain) -> Field<f32> {
     FlowGraph::new(&Land::of(terrain)).yields(terrain.grid.cell_area() * 1e-6)
 }

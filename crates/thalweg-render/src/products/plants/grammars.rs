@@ -1,34 +1,36 @@
-//! The grammars: how each kind branches, and with what.
+//! The grammars: the branching and the organs of each kind of plant.
 
 use thalweg_core::base::rng::Key;
 use thalweg_models::process::forest::PlantForm;
 
-/// An L-system and what its turtle makes of the letters.
+/// An L-system and the parameters of its turtle.
 ///
-/// `F` grows a piece of stem, `f` goes as far without; `+` `-` turn, `&` `^` bow down and up by `angle`, `/` rolls by `roll`; `[` `]` keep and take up a place;
-/// `!` thins the stem and `"` shortens the pieces by a fixed share; `L` is a frond, `B` a blade, `O` a ball of leaves,
-/// `S` a spike. Other letters only wait to be rewritten; those that have no rule left are nothing.
+/// `F` grows a piece of stem; `f` moves equally far without one; `+` and `-` turn and `&` and `^` pitch down and up
+/// by `angle`; `/` rolls by `roll`; `[` and `]` push and pop the turtle's state; `!` thins the stem and `"` shortens
+/// the pieces by a fixed share; `L` is a frond, `B` a blade, `O` a ball of leaves and `S` a spike. Other letters only
+/// serve for rewriting; those without a rule are ignored.
 pub(super) struct Grammar {
     axiom: &'static str,
-    /// A letter and what may stand in its place, one drawn at each.
+    /// Each letter with its possible replacements, one of which is drawn for each occurrence.
     rules: &'static [(char, &'static [&'static str])],
-    /// Times that the word is rewritten.
+    /// The number of rewriting steps.
     turns: u32,
-    /// Degrees.
+    /// The angle of turns and pitches in degrees.
     pub angle: f32,
-    /// Degrees.
+    /// The angle of rolls in degrees.
     pub roll: f32,
-    /// Share of an angle by which each strays at most.
+    /// The largest deviation of an angle, as a share of it.
     pub stray: f32,
-    /// Length of the first piece of stem, of which all else is a share.
+    /// The length of the first piece of stem, on which all other lengths depend.
     pub length: f32,
-    /// What `"` and `!` leave of length and width.
+    /// The factors that `"` and `!` apply to length and width.
     pub shrink: [f32; 2],
-    /// Radius of the stem at the foot.
+    /// The radius of the stem at the foot.
     pub width: f32,
-    /// Length (frond, blade) or radius (ball) of leaves, of a piece of stem's; width or height of that.
+    /// The length (frond, blade) or radius (ball) of leaves relative to a piece of stem; their width or height
+    /// relative to that.
     pub leaf: [f32; 2],
-    /// Bark, and leaves, in linear light.
+    /// The colours of bark and leaves in linear light.
     pub colours: [[f32; 3]; 2],
 }
 
@@ -118,7 +120,7 @@ const REED: Grammar = Grammar {
     colours: [[0.110, 0.060, 0.030], [0.210, 0.225, 0.070]],
 };
 
-/// The grammar of plants of that form.
+/// Returns the grammar of plants of that form.
 pub(super) fn of(form: PlantForm) -> &'static Grammar {
     match form {
         PlantForm::Cone => &CONIFER,
@@ -131,7 +133,7 @@ pub(super) fn of(form: PlantForm) -> &'static Grammar {
 }
 
 impl Grammar {
-    /// The word that the axiom grows to.
+    /// Returns the word that the axiom grows to.
     pub fn word(&self, key: Key) -> String {
         let mut word = self.axiom.to_string();
         for turn in 0..self.turns {

@@ -1,9 +1,9 @@
-//! [`Plant`]: the shape of a plant as a few triangles, grown by an L-system, one grammar to a kind.
+//! [`Plant`]: the shape of a plant as a few triangles, grown by an L-system with one grammar per kind.
 //!
-//! Lindenmayer (1968, doi:10.1016/0022-5193(68)90079-9); drawn by a turtle as in Prusinkiewicz & Lindenmayer (1990, *The
-//! Algorithmic Beauty of Plants*, sections 1.3 to 1.7): a word is rewritten a few times, each letter by one of its
-//! rules, then read letter by letter. Which rule, and how far each turn strays, is drawn from the key: no two plants
-//! need be alike, and the same key gives the same plant.
+//! L-systems: Lindenmayer (1968, doi:10.1016/0022-5193(68)90079-9); turtle graphics as in Prusinkiewicz & Lindenmayer
+//! (1990, *The Algorithmic Beauty of Plants*, sections 1.3 to 1.7). A word is rewritten a few times, each letter by
+//! one of its rules, and then interpreted letter by letter. The choice of rules and the deviation of each angle are
+//! drawn from the key, so plants differ, and the same key gives the same plant.
 
 mod grammars;
 mod turtle;
@@ -11,23 +11,23 @@ mod turtle;
 use thalweg_core::base::rng::Key;
 use thalweg_models::process::forest::KINDS;
 
-/// The greatest number of triangles of a plant.
+/// The largest number of triangles of a plant.
 pub const MAX_TRIANGLES: usize = 300;
 
-/// A plant as triangles, Y up: its foot at the origin, 1 high, and 1 wide at its widest.
+/// A plant as triangles, with y up: its foot is at the origin, and it is 1 high and 1 wide at its widest.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plant {
-    /// Corners (x, y, z): y in heights of the plant, x and z in its widths, from its foot.
+    /// The vertices (x, y, z) from its foot: y in heights of the plant, x and z in its widths.
     pub positions: Vec<[f32; 3]>,
-    /// Unit normals, one to a corner; leaves are lit from either side.
+    /// The unit normals, one per vertex; leaves are lit from both sides.
     pub normals: Vec<[f32; 3]>,
-    /// Red, green and blue in linear light (0 to 1), one colour to a corner, darker inside the crown.
+    /// Red, green and blue in linear light (0 to 1), one colour per vertex, darker inside the crown.
     pub colours: Vec<[f32; 3]>,
-    /// Triangles: three numbers of corners each.
+    /// Triangles as three vertex indices each.
     pub indices: Vec<u32>,
 }
 
-/// Lowest and highest coordinate of points along each axis.
+/// Returns the lowest and highest coordinate of points along each axis.
 pub fn bounds(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
     points.iter().fold([[f32::MAX; 3], [f32::MIN; 3]], |[low, high], p| {
         [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
@@ -35,7 +35,8 @@ pub fn bounds(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 }
 
 impl Plant {
-    /// A plant of a kind (its number in [`KINDS`]; the first, if there is none of it); the same key gives the same plant.
+    /// Grows a plant of a kind (an index into [`KINDS`]; the first kind if it is out of range). The same key gives
+    /// the same plant.
     pub fn grown(kind: u8, key: Key) -> Self {
         let grammar = grammars::of(KINDS.get(usize::from(kind)).unwrap_or(&KINDS[0]).form);
         let word = grammar.word(key);
@@ -44,17 +45,17 @@ impl Plant {
         plant
     }
 
-    /// Number of triangles.
+    /// Returns the number of triangles.
     pub fn triangles(&self) -> usize {
         self.indices.len() / 3
     }
 
-    /// Lowest and highest coordinate along each axis, in the units of [`Plant::positions`].
+    /// Returns the lowest and highest coordinate along each axis, in the units of [`Plant::positions`].
     pub fn bounds(&self) -> [[f32; 3]; 2] {
         bounds(&self.positions)
     }
 
-    /// Brings it to its height and width of 1.
+    /// Scales the plant to a height and width of 1.
     fn fit(&mut self) {
         let [[_, low, _], [_, high, _]] = self.bounds();
         let wide = self.positions.iter().map(|p| p[0] * p[0] + p[2] * p[2]).fold(0.0, f32::max).sqrt();
@@ -85,7 +86,7 @@ mod tests {
                 let [low, high] = plant.bounds();
                 assert!(low[1] == 0.0 && (high[1] - 1.0).abs() < 1e-6, "{name}: {low:?} {high:?}");
                 assert!((0..3).step_by(2).all(|k| low[k] >= -0.5001 && high[k] <= 0.5001), "{name}");
-                // Its crown stands over its foot, not beside it.
+                // The crown is above the foot, not to one side of it.
                 let middle = [0, 2].map(|k| plant.positions.iter().map(|p| p[k]).sum::<f32>() / corners as f32);
                 assert!(middle.iter().all(|x| x.abs() < 0.2), "{name}: {middle:?}");
                 for (n, c) in plant.normals.iter().zip(&plant.colours) {

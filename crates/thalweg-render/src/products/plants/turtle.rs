@@ -1,4 +1,4 @@
-//! The turtle: a word becomes stems of three sides, fronds, blades and balls of leaves.
+//! The turtle: converts a word into three-sided stems, fronds, blades and balls of leaves.
 
 use super::Plant;
 use super::grammars::Grammar;
@@ -6,11 +6,11 @@ use thalweg_core::base::rng::Key;
 
 type Vector = [f32; 3];
 
-/// Where the turtle stands and looks, and how long and wide the next piece is.
+/// The turtle's position and orientation, and the length and width of the next piece.
 #[derive(Clone, Copy)]
 struct Turtle {
     at: Vector,
-    /// Ahead, left and up: at right angles.
+    /// Ahead, left and up: orthogonal unit vectors.
     ahead: Vector,
     left: Vector,
     up: Vector,
@@ -18,13 +18,13 @@ struct Turtle {
     width: f32,
 }
 
-/// Sides of a stem.
+/// The number of sides of a stem.
 const SIDES: usize = 3;
 
-/// Light that the inside of a crown is left, of the outside's.
+/// The light inside a crown relative to that outside.
 const INSIDE: f32 = 0.45;
 
-/// Draws a word.
+/// Interprets a word as a plant.
 pub(super) fn draw(word: &str, grammar: &Grammar, key: Key) -> Plant {
     let mut plant = Plant::default();
     let mut kept = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn draw(word: &str, grammar: &Grammar, key: Key) -> Plant {
 }
 
 impl Turtle {
-    /// Turns `a` towards `b` by so many degrees.
+    /// Rotates `a` towards `b`, and `b` with it, by the given angle.
     fn turned(a: Vector, b: Vector, degrees: f32) -> [Vector; 2] {
         let (sin, cos) = (libm::sinf(degrees.to_radians()), libm::cosf(degrees.to_radians()));
         [add(scaled(a, cos), scaled(b, sin)), add(scaled(b, cos), scaled(a, -sin))]
@@ -81,7 +81,7 @@ impl Turtle {
         [self.left, self.up] = Self::turned(self.left, self.up, degrees);
     }
 
-    /// A piece of stem that tapers; the turtle goes to its end.
+    /// Adds a tapering piece of stem and moves the turtle to its end.
     fn stem(&mut self, plant: &mut Plant, taper: f32, bark: Vector, stray: f32) {
         let end = add(self.at, scaled(self.ahead, self.length * stray));
         let first = plant.positions.len() as u32;
@@ -100,7 +100,7 @@ impl Turtle {
         self.at = end;
     }
 
-    /// A frond of needles: a kite folded along its middle, so that its sides hang.
+    /// Adds a frond of needles: a kite folded along its middle, with hanging sides.
     fn frond(&self, plant: &mut Plant, [long, wide]: [f32; 2], green: Vector, stray: f32) {
         let long = long * self.length * stray;
         let along = |share: f32| add(self.at, scaled(self.ahead, long * share));
@@ -109,7 +109,7 @@ impl Turtle {
         let sides = [1.0, -1.0].map(|s| add(add(along(0.55), scaled(self.left, s * half)), hang));
         for (side, turned) in [(sides[0], false), (sides[1], true)] {
             let face = cross(sub(tip, self.at), sub(side, self.at));
-            // Normals look up and outward, as those of a whole tree do.
+            // Normals point up and outward, like those of a whole tree.
             let face = unit(if face[1] < 0.0 { scaled(face, -1.0) } else { face });
             let first = plant.positions.len() as u32;
             for (at, light) in [(self.at, INSIDE), (side, 0.85), (tip, 1.15)] {
@@ -119,7 +119,7 @@ impl Turtle {
         }
     }
 
-    /// A blade of grass that bends over towards its tip.
+    /// Adds a blade of grass that bends over towards its tip.
     fn blade(&self, plant: &mut Plant, [long, wide]: [f32; 2], green: Vector, stray: f32) {
         let long = long * self.length * (0.6 + 0.4 * stray).min(1.1);
         let half = scaled(self.left, 0.5 * wide * long);
@@ -140,7 +140,7 @@ impl Turtle {
         plant.indices.extend([0, 1, 2, 1, 3, 2, 2, 3, 4].map(|k| first + k));
     }
 
-    /// A stalk with a dark ear.
+    /// Adds a stalk with a dark ear.
     fn spike(&mut self, plant: &mut Plant, bark: Vector, green: Vector, stray: f32) {
         let whole = self.length;
         self.length = 0.9 * whole * stray.clamp(0.9, 1.15);
@@ -150,7 +150,7 @@ impl Turtle {
         self.stem(plant, 0.9, bark, 1.0);
     }
 
-    /// A ball of leaves about the place: an icosahedron, its corners pulled a little in and out.
+    /// Adds a ball of leaves around the position: an icosahedron with randomly displaced vertices.
     fn ball(&self, plant: &mut Plant, [wide, high]: [f32; 2], green: Vector, key: Key) {
         let radius = wide * self.length * (1.0 + 0.2 * key.and(1).signed() as f32);
         let first = plant.positions.len() as u32;
@@ -158,7 +158,7 @@ impl Turtle {
             let out = 1.0 + 0.16 * key.and(2 + number as u64).signed() as f32;
             let at =
                 add(self.at, [corner[0] * radius * out, corner[1] * radius * out * high, corner[2] * radius * out]);
-            // Leaves below see less of the sky.
+            // Lower leaves see less of the sky.
             let light = INSIDE + (1.15 - INSIDE) * (0.5 + 0.5 * corner[1]);
             plant.corner(at, *corner, scaled(green, light));
         }
@@ -174,7 +174,7 @@ impl Plant {
     }
 }
 
-/// Of an icosahedron: 1/√(1 + φ²) and φ/√(1 + φ²).
+/// Coordinates of an icosahedron's vertices: 1/√(1 + φ²) and φ/√(1 + φ²).
 const A: f32 = 0.525_731_1;
 const B: f32 = 0.850_650_8;
 
@@ -232,7 +232,7 @@ fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The vector at length 1; upward if it has none.
+/// Returns the vector scaled to length 1; upward if its length is 0.
 pub(super) fn unit(a: Vector) -> Vector {
     let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt();
     if length > 1e-12 { scaled(a, 1.0 / length) } else { [0.0, 1.0, 0.0] }

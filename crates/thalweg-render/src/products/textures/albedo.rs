@@ -1,4 +1,5 @@
-//! Albedo and roughness of what covers ground. No light is in them: within a material they vary by noise alone, and in beds.
+//! Albedo and roughness of the ground cover, without lighting: within a material they vary only by noise, and by rock
+//! beds.
 
 use rayon::prelude::*;
 
@@ -11,31 +12,32 @@ use thalweg_core::Field;
 use thalweg_core::base::rng::Key;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
-/// Octaves of a material's variation.
+/// The number of octaves of a material's variation.
 const OCTAVES: u32 = 5;
-/// Its strength: the share of the way from dark to light in a unit of noise, which has a standard deviation of a third.
+/// The strength of the variation: the part of the way from dark to light per unit of noise, which has a standard
+/// deviation of a third.
 const STRENGTH: f32 = 0.75;
-/// Wavelength in metres of what varies over all materials together, and its strength.
+/// The wavelength in metres of the variation that all materials share, and its strength.
 const BROAD: (f64, f32) = (1100.0, 0.16);
-/// Thicknesses in metres of beds of rock, and their weights.
+/// The thicknesses in metres of rock beds, and their weights.
 const BEDS: [(f32, f32); 3] = [(70.0, 0.5), (19.0, 0.32), (6.0, 0.18)];
-/// Metres by which beds wander up and down in a unit of noise.
+/// The vertical displacement of beds in metres per unit of noise.
 const WANDER: f32 = 14.0;
-/// Wetness from which on ground is smoother, and by how much at most.
+/// The wetness above which terrain becomes smoother, and the largest reduction of its roughness.
 const SMOOTHED: (f32, f32) = (0.8, 0.5);
-/// Longest wave in metres of rims between materials, and how far one stands out from the others in a unit of noise.
+/// The longest wave in metres of the noise at boundaries between materials.
 const RIM: f64 = 80.0;
-/// See [`RIM`].
+/// The strength of that noise: how far a material stands out from the others per unit of noise (see [`RIM`]).
 const STANDS_OUT: f32 = 5.0;
-/// Longest wave in metres of relief that is finer than cells.
+/// The longest wave in metres of relief that is finer than cells.
 const ROUGH: f64 = 60.0;
-/// The first number of the noises' keys.
+/// The first number of the keys of the noises.
 const KEYS: u64 = 200;
 
-/// From where ground is seen.
+/// The viewpoint for the albedo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SeenFrom {
-    /// From near by: a forest shows its floor, as trees of the engine stand on it.
+    /// From near by: a forest shows its floor, because a game engine places its own trees on it.
     #[default]
     Ground,
     /// From the air: a forest shows its crowns.
@@ -43,7 +45,7 @@ pub enum SeenFrom {
 }
 
 impl GroundCover {
-    /// Albedo by cell in linear light, and roughness, 0 to 1. Without data: black, and 1.
+    /// Returns the albedo of each cell in linear light, and its roughness, 0 to 1. Without data they are black and 1.
     pub fn albedo(&self, seen: SeenFrom) -> (Field<Linear>, Field<f32>) {
         let size = self.shares.size();
         let from_air = seen == SeenFrom::Air;
@@ -98,8 +100,8 @@ impl GroundCover {
         (both.map(|(colour, _)| *colour), both.map(|(_, roughness)| *roughness))
     }
 
-    /// The same with rims between materials as sharp as they are in nature: each stands out here and gives way there, by a noise of its
-    /// own, and the stronger takes more than its share.
+    /// Returns the same cover with boundaries between materials as sharp as in nature: noise per material strengthens
+    /// it in some places and weakens it in others, and the stronger material takes more than its share.
     fn crisp(&self) -> Self {
         let rims: Vec<Fractal> = (0..COUNT as u64)
             .map(|k| {
@@ -127,7 +129,7 @@ impl GroundCover {
         Self { shares, ..self.clone() }
     }
 
-    /// What it looks like from the air: albedo, and relief in metres that is finer than the terrain's cells.
+    /// Returns the appearance from the air: albedo, and relief in metres that is finer than the terrain's cells.
     pub fn from_air(&self) -> NaturalGround {
         let crisp = self.crisp();
         let fine = noise(&self.grid, KEYS + 90, 4, ROUGH);
@@ -137,23 +139,25 @@ impl GroundCover {
         NaturalGround { albedo: crisp.albedo(SeenFrom::Air).0, bumps }
     }
 
-    /// Share of a material's variation that goes in beds: the rock's, where it has the rock's colours.
+    /// Returns the share of a material's variation that follows rock beds: the rock's share if the material has the
+    /// rock's colours, else 0.
     fn bedded(&self, material: &Material) -> f32 {
         if material.shows_rock() { self.rock.bedded } else { 0.0 }
     }
 }
 
-/// How light a bed of rock is at a height in metres, -0.5 to 0.5: keyed by its number alone, so beds are the same all over.
+/// Returns the lightness of the rock bed at an elevation in metres, −0.5 to 0.5. It is keyed by the bed's number
+/// alone, so beds are the same everywhere.
 fn bed(height: f32) -> f32 {
     let value = |layer: usize, number: i64| Key::ZERO.and(KEYS + 50 + layer as u64).and(number as u64).unit() as f32;
     let one = |(layer, (thick, weight)): (usize, &(f32, f32))| {
         let at = height / thick;
         let (number, part) = (at.floor(), at - at.floor());
-        // Mostly of one colour, with a narrow passage to the next.
+        // Mostly of one colour, with a narrow transition to the next.
         let t = ((part - 0.7) / 0.3).clamp(0.0, 1.0);
         let [here, next] = [0, 1].map(|k| value(layer, number as i64 + k));
         weight * (here + (next - here) * t * t * (3.0 - 2.0 * t) - 0.5)
     };
-    // As far from dark to light as it goes.
+    // Scaled so that the sum covers the full range from dark to light.
     1.4 * BEDS.iter().enumerate().map(one).sum::<f32>()
 }

@@ -1,4 +1,4 @@
-//! [`GroundCover`]: how much of each material covers each cell.
+//! [`GroundCover`]: the share of each material in each cell.
 
 use super::materials::{COUNT, MATERIALS, ORDER};
 use super::rules::TextureRules;
@@ -7,32 +7,33 @@ use thalweg_core::terrain::filter::{Axis, Kernel, filter};
 use thalweg_core::{Error, Field, Grid, Result, Size, Terrain};
 use thalweg_models::rocks::Rock;
 
-/// Shares of the materials, in the order of [`MATERIALS`], which sum to 1; zeros where there is no data.
+/// The shares of the materials, in the order of [`MATERIALS`], which sum to 1; zeros where there is no data.
 pub type Shares = [f32; COUNT];
 
 /// The materials that cover a terrain.
 #[derive(Debug, Clone)]
 pub struct GroundCover {
-    /// Shares by cell.
+    /// The shares of each cell.
     pub shares: Field<Shares>,
-    /// How wet ground is by cell, 0 to 1; what is wet is smoother.
+    /// The wetness of each cell, 0 to 1; wet terrain is smoother.
     pub wet: Field<f32>,
-    /// Heights in metres, for beds of rock.
+    /// The elevations in metres, for rock beds.
     pub(super) heights: Field<f32>,
-    /// Where the samples lie.
+    /// The grid of the samples.
     pub(super) grid: Grid,
     pub(super) rules: TextureRules,
     pub(super) rock: &'static Rock,
 }
 
 impl GroundCover {
-    /// What covers a terrain of that rock, by its slopes, loose ground, water, ice, trees, heights and aspects.
+    /// Computes the cover of a terrain of the given rock, from its slopes, sediment, water, ice, trees, elevations
+    /// and aspects.
     ///
-    /// Materials are laid from the one of highest priority down: each takes its share of what those above have left, and the
-    /// last one the rest. So shares sum to 1 but for rounding.
+    /// Materials are applied from the highest priority down: each takes its share of what those above have left, and
+    /// the last one takes the rest. Shares therefore sum to 1 apart from rounding.
     ///
     /// # Errors
-    /// As [`TextureRules::check`].
+    /// Those of [`TextureRules::check`].
     pub fn of(terrain: &Terrain, rules: &TextureRules, rock: &'static Rock) -> Result<Self> {
         rules.check()?;
         let site = Site::of(terrain, rules)?;
@@ -47,11 +48,11 @@ impl GroundCover {
         Ok(Self { shares, wet: site.wet, heights: terrain.metres(), grid, rules, rock })
     }
 
-    /// The same over so many rows and columns of samples, the outermost where they were; where a sample would be made of any cell without
-    /// data it is that of the nearest cell.
+    /// Returns the cover resampled to `size` rows and columns, with the outermost samples in the same positions. A
+    /// sample that would be computed from any cell without data copies the nearest cell instead.
     ///
     /// # Errors
-    /// When a side is zero or over 65 536 samples.
+    /// If a side is zero or has over 65 536 samples.
     pub fn resized(&self, size: Size) -> Result<Self> {
         if size == self.shares.size() {
             return Ok(self.clone());
@@ -67,7 +68,7 @@ impl GroundCover {
         let shares = Field::generate(size, |i, j| {
             let shares: Shares = std::array::from_fn(|k| planes[k][(i, j)]);
             let nearest = self.shares[(rows.nearest[i], cols.nearest[j])];
-            // Beside a hole the sum is under 1.
+            // Next to a hole the sum is below 1.
             if shares.iter().sum::<f32>() > 0.999 { shares } else { nearest }
         });
         let wet = resize(&|i, j| f64::from(self.wet[(i, j)]));
@@ -79,7 +80,8 @@ impl GroundCover {
         Ok(Self { shares, wet, heights, grid, rules: self.rules.clone(), rock: self.rock })
     }
 
-    /// The number in [`MATERIALS`] of what covers most of each cell; `None` without data. Of equals it is the first.
+    /// Returns the index in [`MATERIALS`] of the material with the largest share of each cell; `None` without data.
+    /// Of equal shares, the first.
     pub fn dominant(&self) -> Field<Option<u8>> {
         self.shares.map(|shares| {
             let most = (0..COUNT).rev().max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?;
@@ -87,8 +89,9 @@ impl GroundCover {
         })
     }
 
-    /// Whole weights, in the order of [`MATERIALS`], that sum to exactly `full` in each cell with data, and to 0 in the others: shares
-    /// rounded down, and what is left one each to those that lost most by it, the first of equals.
+    /// Returns integer weights, in the order of [`MATERIALS`], that sum to exactly `full` in each cell with data, and
+    /// to 0 in the others. Shares are rounded down; the remainder is distributed, one each, to the weights that lost
+    /// most by rounding, the first of equals (largest remainder method).
     pub fn weights(&self, full: u16) -> Field<[u16; COUNT]> {
         self.shares.map(|shares| {
             let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();
@@ -107,7 +110,7 @@ impl GroundCover {
     }
 }
 
-/// Shares by the covers that materials would have alone.
+/// Computes shares from the cover that each material would have alone.
 fn lay(cover: impl Fn(usize) -> f32) -> Shares {
     let mut shares = [0.0; COUNT];
     let mut left = 1.0;

@@ -1,4 +1,4 @@
-//! Maps beside weights and albedo: occlusion, curvature, flow, and what a run has worn away and laid down.
+//! Further texture maps: occlusion, curvature, flow, and the erosion and deposition of a run.
 
 use crate::pictures::light::sky;
 use crate::pictures::sample::bilinear;
@@ -8,16 +8,17 @@ use thalweg_core::terrain::{GROUND, MOMENTUM_X, MOMENTUM_Y};
 use thalweg_core::{Cell, Error, Field, Result, Terrain};
 use thalweg_flow::{D8, FlowGraph, Land, hydraulic};
 
-/// Greatest curvature that a map shows, in 1/m on cells of 1 m; it is less on wider cells, in proportion.
+/// The greatest curvature that a map shows, in 1/m on cells of 1 m; inversely proportional to the cell width.
 const SHARPEST: f64 = 0.25;
-/// Speed in m/s of water that runs down a slope, where no river is, at a slope of 1.
+/// The speed in m/s of sheet flow, outside rivers, on a slope of 1.
 const SHEET: f64 = 0.3;
-/// Greatest speed in m/s that a flow map shows.
+/// The greatest speed in m/s that a flow map shows.
 pub const FASTEST: f32 = 4.0;
 
-/// Share of the sky that the ground sees by cell, 0 none to 1 all of it: ambient occlusion by the land about it; 1 without data.
+/// Returns the share of the sky that is visible from each cell, 0 to 1: ambient occlusion by the surrounding terrain;
+/// 1 without data.
 pub fn occlusion(terrain: &Terrain) -> Field<f32> {
-    // Holes stand at the lowest height, so they hide nothing.
+    // Cells without data have the lowest elevation, so they hide nothing.
     let heights = terrain.metres();
     let open = sky(&heights, [terrain.grid.cell as f32; 2], 1.0);
     Field::generate(terrain.grid.size, |i, j| match terrain.is_nodata(i, j) {
@@ -26,13 +27,13 @@ pub fn occlusion(terrain: &Terrain) -> Field<f32> {
     })
 }
 
-/// Greatest curvature in 1/m that a map of cells so wide, in metres, shows.
+/// Returns the greatest curvature in 1/m that a map shows, for cells of `cell` metres.
 pub fn sharpest(cell: f64) -> f64 {
     SHARPEST / cell
 }
 
-/// Mean curvature by cell, minus half the Laplacian, in 1/m: above 0 on crests, below 0 in hollows; 0 without data. A direction
-/// that meets a hole or an edge counts as level.
+/// Returns the mean curvature of each cell, minus half the Laplacian, in 1/m: positive on crests, negative in
+/// hollows; 0 without data. A direction that meets a hole or an edge counts as level.
 pub fn curvature(terrain: &Terrain) -> Field<f32> {
     let grid = &terrain.grid;
     let topology = grid.topology();
@@ -54,12 +55,12 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
     })
 }
 
-/// Where water goes by cell: unit vector east and south, and speed in m/s; zeros without data and where it goes nowhere. `runoff` is
-/// in metres of water a year, for a terrain without discharge.
+/// Returns the flow of each cell: unit vector east and south, and speed in m/s; zeros without data and where there is
+/// no direction. `runoff` is in metres of water per year, for a terrain without discharge.
 ///
-/// The direction is that of the momentum that the terrain's water has, if it has any and the ground does not rise that way (it may have
-/// been shaped since); else down the slope of the ground with its depressions filled. The speed is that of a river of the cell's
-/// discharge, or of water that runs down the slope, whichever is greater.
+/// The direction is that of the terrain's water momentum, if there is any and the terrain does not rise that way (it
+/// may have been changed since); otherwise it is the flow direction on the terrain with its depressions filled. The
+/// speed is the larger of that of a river with the cell's discharge and that of sheet flow down the slope.
 pub fn flow_map(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     let momentum = terrain.float(&MOMENTUM_X).zip(terrain.float(&MOMENTUM_Y));
     let discharge = discharge(terrain, runoff);
@@ -74,7 +75,8 @@ pub fn flow_map(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
         let passing = momentum.map_or([0.0; 2], |(x, y)| [x[(i, j)], y[(i, j)]]);
         let [east, north] = gradient(terrain, i, j);
         let steep = (east * east + north * north).sqrt();
-        // What falls on a slope runs down it; in rivers and on level ground water keeps to its bed.
+        // The direction to the cell that this one drains to on the filled surface; the gradient is only used where
+        // there is none.
         let bed = || {
             let k = next[i * cols + j]?;
             D8::OFFSETS.into_iter().find(|step| topology.cell([i, j], *step) == Some(Cell::new(k / cols, k % cols)))
@@ -93,7 +95,8 @@ pub fn flow_map(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     })
 }
 
-/// Whether water that passes a cell with this momentum, eastward and southward, can go on: the next cell on its way is no higher.
+/// Returns true if water with this momentum (eastward and southward) can flow on: the next cell in its direction is
+/// not higher.
 fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
     let [east, south] = momentum;
     let most = east.abs().max(south.abs());
@@ -107,10 +110,11 @@ fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
     })
 }
 
-/// Metres that a run has worn away and laid down by cell, each 0 or more, from the ground at its start; zeros without data.
+/// Returns the erosion and the deposition of a run in metres, per cell, each 0 or more, relative to the terrain at
+/// its start; zeros without data.
 ///
 /// # Errors
-/// When the start is of another size.
+/// If the start has another size.
 pub fn measure_wear(terrain: &Terrain, start: &Terrain) -> Result<[Field<f32>; 2]> {
     if start.grid.size != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (start.grid.size, terrain.grid.size);

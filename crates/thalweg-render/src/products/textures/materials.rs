@@ -1,110 +1,112 @@
-//! [`Material`]: what covers ground, and where. All that is particular to one stands in [`MATERIALS`].
+//! [`Material`]: a kind of ground cover and the conditions under which it occurs. All properties of each are in
+//! [`MATERIALS`].
 
 use crate::pictures::colour::Rgb;
 use thalweg_core::{Error, Result};
 
-/// What a rule asks of a cell.
+/// A property of a cell on which conditions depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Factor {
-    /// Slope in degrees, ruffled by two.
+    /// The slope in degrees, perturbed by noise of two degrees.
     Slope,
-    /// Loose ground in metres, as the terrain has it; 0 where it has none.
+    /// The sediment thickness in metres, as in the terrain; 0 if it has none.
     Loose,
-    /// Share of the soil that is saturated, 0 to 1 ([`wetness`](crate::products::wetness::wetness)).
+    /// The share of the soil that is saturated, 0 to 1 ([`wetness`](crate::products::wetness::wetness)).
     Wetness,
-    /// How much of a river the cell holds: 0 none, 0.7 to 1 by the river's width.
+    /// The presence of a river in the cell: 0 none, 0.7 to 1 depending on the river's width.
     River,
-    /// Depth of standing water in metres, the sea's left out.
+    /// The depth of standing water in metres, except the sea.
     Lake,
-    /// Metres above the sea, below 0 under it; very high where there is no sea.
+    /// The elevation above the sea in metres, negative below it; very high if there is no sea.
     Shore,
-    /// Metres above the tree line, below 0 under it, ruffled.
+    /// The elevation above the tree line in metres, negative below it, perturbed by noise.
     Treeline,
-    /// Metres above the snow line of the cell's aspect, below 0 under it; less on crests. Chance raises the line and never lowers it.
+    /// The elevation above the snow line of the cell's aspect in metres, negative below it; less on crests. Noise
+    /// raises the line and never lowers it.
     Snowline,
-    /// Thickness of ice in metres.
+    /// The thickness of ice in metres.
     Ice,
-    /// How much rock falls here, 0 to 1: 1 on a cliff, less with the way from it.
+    /// The intensity of rockfall, 0 to 1: 1 on a cliff, decreasing with the path length from it.
     Rockfall,
-    /// Laplacian of the ground over some 45 m, in hundredths of 1/m: above 0 in hollows, below 0 on crests.
+    /// The Laplacian of the surface over some 45 m, in hundredths of 1/m: positive in hollows, negative on crests.
     Hollow,
-    /// How moist the climate is, 0 to 1.
+    /// The moisture of the climate, 0 to 1.
     Moisture,
-    /// How much of the cell trees cover, 0 to 1: those that the terrain has, else a pattern of woods and clearings.
+    /// The tree cover of the cell, 0 to 1: that of the terrain's trees, otherwise a pattern of woods and clearings.
     Woods,
 }
 
-/// How many factors there are.
+/// The number of factors.
 pub(super) const FACTORS: usize = Factor::Woods as usize + 1;
 
-/// A condition: nothing of it at one value of a factor, all of it at another, smooth between. Values are in the factor's unit; either
-/// may be the greater.
+/// A condition on a factor: not met at one value, fully met at another, with a smooth transition in between. Values
+/// are in the factor's unit; either may be the larger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Want {
-    /// Of what.
+    /// The factor.
     pub factor: Factor,
     /// The value at which the condition is not met at all.
     pub none: f32,
-    /// The value from which on it is met wholly.
+    /// The value at which it is fully met.
     pub full: f32,
 }
 
 impl Want {
-    /// How far a value meets it, 0 to 1.
+    /// Returns the degree to which a value meets the condition, 0 to 1.
     pub fn met(&self, value: f32) -> f32 {
         let t = ((value - self.none) / (self.full - self.none)).clamp(0.0, 1.0);
         t * t * (3.0 - 2.0 * t)
     }
 }
 
-/// `none` to `full` of a factor.
+/// Returns a condition on a factor, from `none` to `full`.
 const fn want(factor: Factor, none: f32, full: f32) -> Want {
     Want { factor, none, full }
 }
 
-/// Whose colours a material has.
+/// The source of a material's colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
-    /// Its own, dark and light, in sRGB.
+    /// The material's own colours, dark and light, in sRGB.
     Own([Rgb; 2]),
-    /// The rock's, so many hundredths of the way to white lighter, 0 to 100.
+    /// The rock's colours, lightened by this percentage of the difference to white, 0 to 100.
     Rock(u8),
 }
 
-/// A material that covers ground.
+/// A material that covers the ground.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Material {
-    /// Its name in files and recipes.
+    /// The name in files and recipes.
     pub name: &'static str,
-    /// What it is.
+    /// The description.
     pub about: &'static str,
-    /// Its colours without light, between which it varies from place to place.
+    /// The unlit colours between which it varies from place to place.
     pub palette: Palette,
-    /// Dark and light colour of what is seen of it from the air, where that is another thing: crowns over a forest's floor.
+    /// The dark and light colour as seen from the air, if they differ: for example the crowns above a forest's floor.
     pub crowns: Option<[Rgb; 2]>,
-    /// Its roughness, where it is smooth and where it is rough, 0 to 1.
+    /// The roughness where it is smooth and where it is rough, 0 to 1.
     pub roughness: [f32; 2],
-    /// Longest wave of its variation in metres.
+    /// The longest wave of its variation in metres.
     pub grain: f64,
-    /// Relief in metres that is finer than cells: blocks, tufts, crowns.
+    /// The amplitude in metres of relief that is finer than cells: blocks, tufts, crowns.
     pub bump: f32,
-    /// Which lies over which: the one of higher priority takes its share of a cell first.
+    /// The priority: materials of higher priority take their share of a cell first.
     pub priority: u8,
-    /// Where it lies: all conditions of one of these lists are met. A product within a list, the greatest of the lists. Without
-    /// lists it is what remains.
+    /// The conditions under which it occurs: all conditions of one of these lists. The cover is the product within a
+    /// list, and the greatest of the lists. Without lists the material takes what remains.
     pub lies: &'static [&'static [Want]],
 }
 
-/// How many materials there are.
+/// The number of materials.
 pub const COUNT: usize = 8;
 
-/// All materials, in the order of files: four to a file.
+/// All materials, in the order of files, which have four materials each.
 ///
-/// Thresholds are ours, within what is usual: soil thins out above 35° and is gone from 40° on (Heimsath et al. 2012,
-/// *The limits of soil production and persistence*); scree lies at 25 to 38° under what feeds it (Carson & Kirkby 1972, *Hillslope form and
-/// process*); snow slides off from about 40° on (Bernhardt & Schulz 2010, *SnowSlide*). Albedos are those of dry ground seen from above, in
-/// sRGB, and ours.
+/// Thresholds are our own choices within usual ranges: soil becomes thin above 35° and is absent from 40° on
+/// (Heimsath et al. 2012, *The limits of soil production and persistence*); scree lies at 25 to 38° below its source
+/// (Carson & Kirkby 1972, *Hillslope form and process*); snow slides off from about 40° on (Bernhardt & Schulz 2010,
+/// *SnowSlide*). Albedos are those of dry ground seen from above, in sRGB, and our own choices.
 pub const MATERIALS: [Material; COUNT] = {
     use Factor::*;
     [
@@ -119,7 +121,7 @@ pub const MATERIALS: [Material; COUNT] = {
             priority: 5,
             lies: &[
                 &[want(Slope, 33.0, 38.0), want(Loose, 0.6, 0.15)],
-                // What stands too steep to hold what falls.
+                // Slopes too steep for debris to remain.
                 &[want(Slope, 40.0, 46.0)],
                 // Ribs and crests above the trees.
                 &[
@@ -128,7 +130,7 @@ pub const MATERIALS: [Material; COUNT] = {
                     want(Hollow, 0.3, -0.15),
                     want(Loose, 0.6, 0.15),
                 ],
-                // Slopes that no plants hold.
+                // Slopes without stabilising plants.
                 &[want(Moisture, 0.4, 0.2), want(Slope, 12.0, 24.0), want(Loose, 0.6, 0.15)],
             ],
         },
@@ -221,21 +223,21 @@ pub const MATERIALS: [Material; COUNT] = {
 };
 
 impl Material {
-    /// The number of the material of that name in [`MATERIALS`], from 0.
+    /// Returns the index in [`MATERIALS`] of the material with the given name.
     ///
     /// # Errors
-    /// When there is no material of that name; the message names them or the nearest.
+    /// If there is no such material; the message lists the names or the closest one.
     pub fn find(name: &str) -> Result<usize> {
         let names = || MATERIALS.iter().map(|material| material.name);
         names().position(|known| known == name).ok_or_else(|| Error::unknown("material", name, names()))
     }
 
-    /// Whether it has the bare rock's own colours, and its beds.
+    /// Returns true if the material has the bare rock's own colours and beds.
     pub(super) fn shows_rock(&self) -> bool {
         self.palette == Palette::Rock(0)
     }
 
-    /// How far a cell with these factors lies under it, 0 to 1, were there no other.
+    /// Returns the share of a cell with these factors that the material would cover if there were no other, 0 to 1.
     pub(super) fn cover(&self, factors: &[f32; FACTORS]) -> f32 {
         let all = |wants: &&[Want]| wants.iter().map(|want| want.met(factors[want.factor as usize])).product::<f32>();
         if self.lies.is_empty() { 1.0 } else { self.lies.iter().map(all).fold(0.0, f32::max) }
@@ -248,7 +250,7 @@ pub(super) const ORDER: [usize; COUNT] = {
     let mut at = 0;
     let mut priority = u8::MAX;
     while at < COUNT {
-        // The greatest priority under the last one.
+        // The greatest priority below the last one.
         let mut best = COUNT;
         let mut k = 0;
         while k < COUNT {

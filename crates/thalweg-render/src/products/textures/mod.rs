@@ -1,8 +1,10 @@
-//! Textures of a terrain: how much of each material covers each cell, albedo without light, roughness, occlusion, curvature, flow.
+//! Textures of a terrain: the share of each material in each cell, unlit albedo, roughness, occlusion, curvature and
+//! flow.
 //!
-//! What covers ground follows from how the land was made: walls stand bare, what falls from them lies as scree at its angle of repose, soil
-//! and grass hold gentle slopes, woods end at a tree line, snow lies above a line that is lower on shaded sides and leaves steep ones bare,
-//! beds of rivers and lakes are wet. [`MATERIALS`] declares each; [`TextureRules`] are what a recipe says of climate and colours.
+//! The ground cover follows from the processes that formed the land: steep walls are bare; scree below them lies at
+//! its angle of repose; gentle slopes have soil and grass; forests end at a tree line; snow lies above a line that is
+//! lower on shaded sides, and leaves steep slopes bare; the beds of rivers and lakes are wet. [`MATERIALS`] declares
+//! each material; [`TextureRules`] are a recipe's parameters of climate and colours.
 //!
 //! ```
 //! use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
@@ -36,16 +38,17 @@ use thalweg_core::terrain::filter::{Axis, Kernel, filter};
 use thalweg_core::{Field, Result, Size, Terrain};
 use thalweg_models::rocks::Rock;
 
-/// How textures are made.
+/// The options for textures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextureOptions<'a> {
-    /// Samples on the longer side, 1 to 65 536, the outermost in the middles of the outermost cells; `None` takes the terrain's cells.
+    /// The number of samples on the longer side, 1 to 65 536, with the outermost samples at the centres of the
+    /// outermost cells; `None` for the terrain's cells.
     pub size: Option<usize>,
-    /// 8 or 16 bits to a weight.
+    /// The bits per weight: 8 or 16.
     pub depth: Depth,
-    /// From where the ground is seen.
+    /// The viewpoint for the albedo.
     pub seen: SeenFrom,
-    /// The terrain as it was before it was worn, of the same size: then what was worn and laid down is known.
+    /// The terrain before erosion, of the same size, from which erosion and deposition are computed.
     pub start: Option<&'a Terrain>,
 }
 
@@ -53,37 +56,39 @@ pub struct TextureOptions<'a> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Textures {
-    /// Weights of [`MATERIALS`], in their order, that sum to exactly [`Textures::full`], and to 0 without data.
+    /// The weights of [`MATERIALS`], in order, which sum to exactly [`Textures::full`], or to 0 without data.
     pub weights: Field<[u16; COUNT]>,
-    /// What weights sum to: 255 or 65 535.
+    /// The sum of the weights: 255 or 65 535.
     pub full: u16,
-    /// Albedo without light, linear, 0 to 1 a channel; black without data.
+    /// The unlit albedo, linear, 0 to 1 per channel; black without data.
     pub albedo: Field<Linear>,
-    /// Roughness, 0 smooth to 1 rough.
+    /// The roughness, 0 smooth to 1 rough.
     pub roughness: Field<f32>,
-    /// Share of the sky that ground sees, 0 to 1.
+    /// The visible share of the sky, 0 to 1.
     pub occlusion: Field<f32>,
-    /// Mean curvature in 1/m, above 0 on crests.
+    /// The mean curvature in 1/m, positive on crests.
     pub curvature: Field<f32>,
-    /// Direction of water as a unit vector east and south, and its speed in m/s; zeros where it goes nowhere, as where a sample is made of
-    /// cells whose directions cancel each other.
+    /// The flow direction as a unit vector east and south, and the flow speed in m/s. The vector is zero where there
+    /// is no direction, for example where a sample averages cells whose directions cancel.
     pub flow: Field<[f32; 3]>,
-    /// Metres worn away, 0 or more; `None` where the start is not known.
+    /// The erosion in metres, 0 or more; `None` if the start is unknown.
     pub wear: Option<Field<f32>>,
-    /// Metres laid down, 0 or more; where the start is not known, metres of loose ground, or `None` if the terrain keeps none.
+    /// The deposition in metres, 0 or more; if the start is unknown, the sediment thickness in metres, or `None` if
+    /// the terrain has none.
     pub deposit: Option<Field<f32>>,
-    /// Metres between two samples.
+    /// The distance between two samples in metres.
     pub cell: f64,
 }
 
 impl Textures {
-    /// Textures of a terrain of that rock.
+    /// Creates the textures of a terrain of the given rock.
     ///
-    /// Weights and maps are made on the terrain's cells and then brought to the size that was asked for; albedo and roughness are made on
-    /// the samples themselves, so that more of them show finer grain.
+    /// Weights and maps are computed on the terrain's cells and then resampled to the requested size. Albedo and
+    /// roughness are computed on the samples themselves, so that more samples show finer grain.
     ///
     /// # Errors
-    /// When a rule is out of its range ([`TextureRules::check`]), the size is not 1 to 65 536 samples, or the start is of another size.
+    /// If a rule is out of range ([`TextureRules::check`]), if the size is not 1 to 65 536 samples, or if the start
+    /// has another size.
     pub fn of(
         terrain: &Terrain,
         rules: &TextureRules,
@@ -131,22 +136,22 @@ impl Textures {
         })
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     pub fn size(&self) -> Size {
         self.weights.size()
     }
 }
 
-/// A mean of unit vectors so short is what rounding left of vectors that cancel each other.
+/// The length below which a mean of unit vectors is regarded as the rounding error of vectors that cancel.
 const CANCELLED: f32 = 1e-5;
 
-/// The vector at length 1; zeros where it points nowhere.
+/// Returns the vector scaled to length 1; zeros if it has no direction.
 fn unit([east, south]: [f32; 2]) -> [f32; 2] {
     let length = (east * east + south * south).sqrt();
     if length > CANCELLED { [east / length, south / length] } else { [0.0; 2] }
 }
 
-/// Rows and columns with so many samples on the longer side, in the shape of `old`.
+/// Returns the rows and columns for `long` samples on the longer side, in the proportions of `old`.
 fn sized(old: Size, long: Option<usize>) -> Size {
     let Some(long) = long else { return old };
     let most = old[0].max(old[1]);
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn directions_of_water_are_of_length_1_at_any_size() {
-        // A valley whose sides fall towards its middle; its lower end is level along it.
+        // A valley whose sides fall towards its middle; its lower end is level along its length.
         let ground = Field::generate([24, 24], |i, j| Height::saturating((3 * i.max(8) + j.abs_diff(12)) as f64));
         let terrain = Terrain::from_ground(Grid::new([24, 24], 10.0).unwrap(), ground).unwrap();
         for size in [None, Some(9), Some(50)] {

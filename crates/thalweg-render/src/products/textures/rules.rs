@@ -1,4 +1,4 @@
-//! [`TextureRules`]: what of textures a recipe may say.
+//! [`TextureRules`]: the parameters of textures that a recipe may set.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,27 +10,27 @@ use thalweg_core::{Error, Result};
 use thalweg_models::rocks::Rock;
 
 thalweg_core::with_defaults! {
-    /// The climate that covers ground, and the colours of what covers it: the table `textures` of a recipe.
+    /// The climate that determines the land cover, and the colours of the materials: the table `textures` of a recipe.
     ///
-    /// The defaults are mountains of middle latitudes, with the tree line of the model of trees and the runoff of
-    /// [`WetnessRules`](crate::products::wetness::WetnessRules).
+    /// The defaults are those of mountains in middle latitudes, with the tree line of the model `trees` and the runoff
+    /// of [`WetnessRules`](crate::products::wetness::WetnessRules).
     #[derive(Debug, Clone, PartialEq)]
     pub struct TextureRules {
         /// Height in metres above which no trees grow, -16 000 to 16 000.
         pub treeline: f64 = 1800.0,
         /// Height in metres above which snow lies on ground that faces east or west, -16 000 to 16 000.
         pub snowline: f64 = 2700.0,
-        /// Metres by which the snow line lies lower on northern sides, which are in shade, than on level ground, -2000 to 2000; the tree
-        /// line lies 0.4 times as much lower. Below 0 the sun stands in the north.
+        /// How many metres lower the snow line is on northern slopes, which are in shade, than on level ground, -2000
+        /// to 2000; the tree line is lower by 0.4 times as much. Below 0 the sun is in the north.
         pub shade: f64 = 200.0,
-        /// How moist the climate is, 0 to 1: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
+        /// Moisture of the climate, 0 to 1: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
         pub moisture: f64 = 0.6,
-        /// Metres of water a year that run off, for a terrain without discharge; 0.001 to 20.
+        /// Runoff in metres of water a year, for a terrain without discharge; 0.001 to 20.
         pub runoff: f64 = 0.3,
-        /// Least discharge in m³/s of a river, 0 to 1 000 000. On wide cells it is that of a river a twentieth of a cell wide, if that is
-        /// more.
+        /// Least discharge of a river in m³/s, 0 to 1 000 000. On wide cells, that of a river a twentieth of a cell
+        /// wide applies if it is greater.
         pub river: f64 = 0.01,
-        /// Dark and light colours of materials, by their numbers in [`MATERIALS`]; `None` leaves a material those that it has.
+        /// Dark and light colours of materials, indexed as in [`MATERIALS`]; `None` keeps a material's own colours.
         pub colours: [Option<[Rgb; 2]>; COUNT] = [None; COUNT],
     }
 }
@@ -59,10 +59,10 @@ const KEYS: [Key<TextureRules>; 7] = [
         .rare(),
 ];
 
-/// How colours stand in a recipe: `{ snow = ["#e2eaf2", "#f6f9fc"] }`.
+/// The form of colours in a recipe: `{ snow = ["#e2eaf2", "#f6f9fc"] }`.
 struct Colours;
 
-/// A colour as `#rrggbb`.
+/// Parses a colour in the form `#rrggbb`.
 fn hexadecimal(text: &str) -> Option<Rgb> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
     let mut rgb = [0; 3];
@@ -110,7 +110,7 @@ impl Form<[Option<[Rgb; 2]>; COUNT]> for Colours {
     }
 }
 
-/// How [`TextureRules`] stand in a recipe: a table of those that are said.
+/// The form of [`TextureRules`] in a recipe: a table of the parameters that differ from their defaults.
 pub struct Textured;
 
 impl Form<TextureRules> for Textured {
@@ -132,10 +132,10 @@ impl Form<TextureRules> for Textured {
 }
 
 impl TextureRules {
-    /// Checks what a caller may have got wrong.
+    /// Checks the ranges of the parameters.
     ///
     /// # Errors
-    /// When a number is out of the range that its field names.
+    /// If a number is out of the range that its field documents.
     pub fn check(&self) -> Result<()> {
         let numbers = [
             ("treeline", self.treeline, HEIGHT),
@@ -155,7 +155,8 @@ impl TextureRules {
         Ok(())
     }
 
-    /// Dark and light colour of a material on this rock, without light; from the air, those of its crowns where it has such.
+    /// Returns the dark and light unlit colour of a material on this rock; from the air, the colours of its crowns if
+    /// it has any.
     pub(super) fn colours_of(&self, number: usize, rock: &Rock, from_air: bool) -> [Rgb; 2] {
         let material = &MATERIALS[number];
         if let Some(crowns) = material.crowns.filter(|_| from_air) {

@@ -1,4 +1,4 @@
-//! What materials ask of each cell: the [`Factor`]s.
+//! The properties of each cell on which materials depend: the [`Factor`]s.
 
 use rayon::prelude::*;
 
@@ -13,41 +13,41 @@ use thalweg_flow::{D8, Neighbourhood, hydraulic};
 use thalweg_models::models::glacier::ICE;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
-/// Degrees by which slopes are ruffled, so that no belt has an even rim.
+/// The amplitude in degrees of the noise on slopes, which keeps the edges of belts irregular.
 const SLOPE_RUFFLE: f32 = 2.0;
-/// Metres by which the tree line is.
+/// The amplitude in metres of the noise on the tree line.
 const TREE_RUFFLE: f32 = 110.0;
-/// Metres by which the snow line is raised, by chance and on crests.
+/// The height in metres by which the snow line is raised, by noise and on crests.
 const SNOW_RUFFLE: f32 = 90.0;
-/// Share of the snow line's shade that the tree line has.
+/// The change of the tree line per metre of the snow line's shade.
 const TREE_SHADE: f32 = -0.4;
-/// Metres that a rock falls and rolls until a third of what came with it is left.
+/// The distance in metres after which a third (1/e) of the rockfall remains.
 const ROLL: f32 = 130.0;
-/// Slopes in degrees from which on, and at which wholly, rock falls.
+/// The slopes in degrees above which rock starts to fall, and at which it falls fully.
 const CLIFF: [f32; 2] = [35.0, 45.0];
-/// Least slope in degrees on which what fell goes on.
+/// The least slope in degrees on which fallen rock moves on.
 const ROLLS: f32 = 17.0;
-/// Metres over which hollows and crests are seen.
+/// The distance in metres over which hollows and crests are measured.
 const HOLLOW: f64 = 45.0;
-/// Width of a river in cells from which on it is drawn.
+/// The least width of a river in cells for it to be drawn.
 const NARROW: f64 = 0.05;
-/// Share of its cell that a narrow river takes.
+/// The share of its cell that a narrow river covers.
 const BED: f32 = 0.7;
-/// Height above a sea that is not there.
+/// The height above the sea where there is no sea.
 const INLAND: f32 = 1e6;
 /// Hundredths of 1/m: the unit of hollows.
 const HUNDREDTHS: f64 = 100.0;
 
-/// Least discharge in m³/s of a river on cells of `cell` metres ([`TextureRules::river`]).
+/// Returns the least discharge in m³/s of a river on cells of `cell` metres ([`TextureRules::river`]).
 pub fn least_river(rules: &TextureRules, cell: f64) -> f32 {
     (rules.river as f32).max(hydraulic::discharge_from_width((NARROW * cell) as f32))
 }
 
-/// What is known of each cell before materials are laid.
+/// The properties of a terrain's cells, computed before materials are applied.
 pub(super) struct Site<'a> {
     terrain: &'a Terrain,
     rules: &'a TextureRules,
-    /// Slope in degrees ([`steepness`]).
+    /// The slope in degrees ([`steepness`]).
     pub slope: Field<f32>,
     /// See [`Factor::Hollow`].
     pub hollow: Field<f32>,
@@ -56,11 +56,12 @@ pub(super) struct Site<'a> {
     /// See [`Factor::River`].
     pub river: Field<f32>,
     rockfall: Field<f32>,
-    /// Noise of a standard deviation of a third: broad, and fine.
+    /// Noise with a standard deviation of a third: broad, and fine.
     ruffle: [Field<f32>; 2],
 }
 
-/// Noise over a grid in metres of the world, of a standard deviation of a third; the same wherever the land is cut.
+/// Returns noise over a grid in world metres, with a standard deviation of a third; it is the same for any window of
+/// the world.
 pub(super) fn noise(grid: &Grid, number: u64, octaves: u32, wavelength: f64) -> Field<f32> {
     let fractal = Fractal::new(&FractalSettings::fbm(octaves, wavelength, 0.6), None, Key::ZERO.and(number), grid);
     let mut out = Field::new(grid.size, 0.0);
@@ -69,8 +70,10 @@ pub(super) fn noise(grid: &Grid, number: u64, octaves: u32, wavelength: f64) -> 
 }
 
 impl<'a> Site<'a> {
+    /// Computes the properties of a terrain's cells.
+    ///
     /// # Errors
-    /// As [`wetness_of`].
+    /// Those of [`wetness_of`].
     pub fn of(terrain: &'a Terrain, rules: &'a TextureRules) -> Result<Self> {
         let grid = &terrain.grid;
         let slope = Field::generate(grid.size, |i, j| steepness(terrain, i, j));
@@ -89,19 +92,19 @@ impl<'a> Site<'a> {
         Ok(Self { terrain, rules, hollow: hollow(terrain), slope, wet, river, rockfall, ruffle })
     }
 
-    /// The cell's factors, in the order of [`Factor`].
+    /// Returns the cell's factors, in the order of [`Factor`].
     pub fn factors(&self, i: usize, j: usize) -> [f32; FACTORS] {
         let Self { terrain, rules, .. } = self;
         let at = (i, j);
         let height = terrain.ground[at].metres_f32();
         let [east, north] = gradient(terrain, i, j);
-        // How far the ground faces north, -1 to 1: all of it from 30° on.
+        // The degree to which the slope faces north, −1 to 1: fully from 30° on.
         let shaded = (-2.0 * north / (1.0 + east * east + north * north).sqrt()).clamp(-1.0, 1.0) as f32;
         let shade = rules.shade as f32 * shaded;
         let [broad, fine] = [self.ruffle[0][at], self.ruffle[1][at]];
         let depth = |field: Option<&Field<Height>>| field.map_or(0.0, |field| field[at].metres_f32().max(0.0));
         let treeline = height - rules.treeline as f32 + TREE_RUFFLE * (broad + fine) - TREE_SHADE * shade;
-        // Only upward: where the line says that there is none there is none.
+        // Noise and crests only raise the line: below the line there is never snow.
         let crest = (-self.hollow[at]).clamp(0.0, 1.0);
         let raised = SNOW_RUFFLE * (crest + (broad + fine).abs());
         let mut factors = [0.0; FACTORS];
@@ -122,8 +125,8 @@ impl<'a> Site<'a> {
         factors
     }
 
-    /// Trees that stand here; where the terrain knows of none, woods with clearings below the tree line: more of them on slopes and in
-    /// moist hollows than on level floors, which are meadows, and on crests.
+    /// Returns the tree cover. If the terrain has no trees, it is a pattern of woods with clearings below the tree
+    /// line, denser on slopes and in moist hollows than on crests and level valley floors, which are meadows.
     fn woods(&self, at: (usize, usize), treeline: f32, noise: f32) -> f32 {
         if let Some(density) = self.terrain.float(&TREE_DENSITY) {
             return (3.0 * density[at]).clamp(0.0, 1.0);
@@ -138,7 +141,8 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Slope in degrees: the gradient's; on a crest, whose two sides have none together, that of its sides where it is more.
+/// Returns the slope in degrees: that of the gradient, or, on a crest, where opposite sides cancel in the gradient,
+/// that of its sides if it is larger.
 fn steepness(terrain: &Terrain, i: usize, j: usize) -> f32 {
     let [east, north] = gradient(terrain, i, j);
     let topology = terrain.grid.topology();
@@ -155,7 +159,8 @@ fn steepness(terrain: &Terrain, i: usize, j: usize) -> f32 {
     libm::atan((across * across + down * down).sqrt()).to_degrees() as f32
 }
 
-/// How hollow the ground is: the Laplacian over some 45 m, in hundredths of 1/m; 0 beside holes.
+/// Returns the Laplacian over some 45 m, in hundredths of 1/m, positive in hollows; a direction that meets a hole or
+/// an edge counts as level.
 fn hollow(terrain: &Terrain) -> Field<f32> {
     let grid = &terrain.grid;
     let by = (HOLLOW / grid.cell).round().max(1.0) as isize;
@@ -174,7 +179,8 @@ fn hollow(terrain: &Terrain) -> Field<f32> {
     })
 }
 
-/// Where rock falls: 1 on cliffs, and what comes from the greatest above, down all slopes on which it goes on.
+/// Returns the intensity of rockfall: 1 on cliffs, elsewhere the largest contribution from above that reaches the
+/// cell over slopes on which rock moves on.
 fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
     let grid = &terrain.grid;
     let (topology, cols) = (grid.topology(), grid.cols());
@@ -186,6 +192,7 @@ fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
     let mut fall: Vec<f32> = (0..grid.len()).into_par_iter().map(cliff).collect();
     let ground = terrain.ground.as_slice();
     let mut order: Vec<u32> = (0..grid.len() as u32).collect();
+    // From the highest cell down, so that each cell is final before it passes rockfall on.
     order.par_sort_unstable_by_key(|k| (std::cmp::Reverse(ground[*k as usize].0), *k));
     let left = D8::DISTANCES_F32.map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
     for k in order {

@@ -1,4 +1,4 @@
-//! What strokes do to the ground and to layers, dab by dab.
+//! Applies strokes to the terrain and to layers, dab by dab.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use thalweg_core::terrain::{Cells, Layer, LayerSpec};
 use thalweg_core::{Error, Field, Grid, Height, Point, Result, Terrain};
 use thalweg_models::model::MassBalance;
 
-/// Samples of the fall-off along a radius at least: then a hill's volume is right to a third of a percent.
+/// The least number of samples of the fall-off along a radius: a hill's volume is then exact to a third of a percent.
 const SAMPLES: f64 = 4.0;
 
-/// Most samples along a cell; a radius under an eighth of a cell is seen by some of them, or by none.
+/// The most samples along a cell; a radius below an eighth of a cell contains only some of them, or none.
 const MOST_SAMPLES: f64 = 32.0;
 
-/// One dab: a circle, the cells that it may reach, and how finely they are sampled.
+/// One dab: a circle, the cells that it may reach, and the number of samples.
 pub struct Dab {
     middle: Point,
     radius: f64,
     samples: usize,
-    /// Of the terrain's cells.
+    /// Rows and columns of the terrain's cells.
     pub rows: Range<usize>,
     pub cols: Range<usize>,
 }
@@ -41,7 +41,7 @@ impl Dab {
         self.rows.is_empty() || self.cols.is_empty()
     }
 
-    /// The fall-off's mean over a cell: 0 beyond the circle, 1 in the middle of a wide one.
+    /// Returns the fall-off's mean over a cell: 0 beyond the circle, 1 in the middle of a wide one.
     fn weight(&self, grid: &Grid, i: usize, j: usize) -> f64 {
         let n = self.samples;
         let offset = |k: usize| ((k as f64 + 0.5) / n as f64 - 0.5) * grid.cell;
@@ -58,7 +58,8 @@ impl Dab {
         sum / (n * n) as f64
     }
 
-    /// A value for every cell that it may reach, made of the cell and the fall-off there, rows in parallel.
+    /// Computes a value for every cell that it may reach, from the cell and the fall-off there, with rows in
+    /// parallel.
     fn values<T: Send + Clone + Default>(
         &self,
         grid: &Grid,
@@ -70,7 +71,7 @@ impl Dab {
         })
     }
 
-    /// Its cells that have data, with their place in a field of [`Dab::values`].
+    /// Returns its cells that have data, with their place in a field of [`Dab::values`].
     fn cells<'a>(
         &'a self,
         nodata: Option<&'a Field<bool>>,
@@ -84,7 +85,7 @@ impl Dab {
     }
 }
 
-/// Raises, lowers, smooths or flattens.
+/// Raises, lowers, smooths or flattens the terrain.
 pub fn shape(stroke: &Stroke, terrain: &mut Terrain) -> MassBalance {
     let mut budget = MassBalance::default();
     let first = stroke.points.first().filter(|_| stroke.tool == Tool::Flatten);
@@ -122,7 +123,8 @@ fn units(change: f64) -> i32 {
     change.round() as i32
 }
 
-/// Changes the ground by so many units in each cell, within the accepted elevations; what sinks takes loose ground first.
+/// Changes the elevation of each cell by a number of units, within the accepted range; where it sinks, sediment is
+/// removed first.
 fn move_ground(terrain: &mut Terrain, dab: &Dab, changes: &Field<i32>, budget: &mut MassBalance) {
     for (at, own) in dab.cells(terrain.nodata.as_ref()) {
         let ground = &mut terrain.ground[at];
@@ -139,8 +141,9 @@ fn move_ground(terrain: &mut Terrain, dab: &Dab, changes: &Field<i32>, budget: &
     }
 }
 
-/// Elevation at a place, in units: bilinear between the cells' centres, as far as they go and have data; else the cell's
-/// own. `None` in a cell without data. A place beyond the world has the elevation of the nearest one within.
+/// Returns the elevation at a place, in units: bilinear between the centres of the surrounding cells if they have
+/// data, otherwise the cell's own. `None` in a cell without data. A place beyond the world has the elevation of the
+/// nearest one inside.
 fn elevation(terrain: &Terrain, place: Point) -> Option<f64> {
     let grid = &terrain.grid;
     let along = |axis: usize| {
@@ -161,10 +164,10 @@ fn elevation(terrain: &Terrain, place: Point) -> Option<f64> {
     Some((nw * (1.0 - u) + ne * u) * (1.0 - v) + (sw * (1.0 - u) + se * u) * v)
 }
 
-/// Paints a layer of factors, which is made of `neutral` where it is missing.
+/// Paints a layer of factors, which is created with the value `neutral` if it is missing.
 ///
 /// # Errors
-/// When there is a layer of that name that holds something else.
+/// Returns an error if the layer with that name contains something else.
 pub fn paint(stroke: &Stroke, terrain: &mut Terrain, spec: &LayerSpec, neutral: f32) -> Result<MassBalance> {
     let (grid, nodata) = (&terrain.grid, terrain.nodata.as_ref());
     let blank = || Layer::new(spec, Cells::Float(Field::new(grid.size, neutral)));
@@ -193,8 +196,8 @@ mod tests {
 
     #[test]
     fn the_fall_off_has_the_volume_of_its_formula() {
-        // ∫(1 − t²)² over the circle is π·r²/3. Sampled h apart, Poisson's sum leaves out Σ F(k·r/h) over whole vectors k ≠ 0,
-        // F(ξ) = 2/π²·ξ⁻³·J₃(2πξ), |J₃(x)| < √(2/πx): at r/h ≥ 4, 0.0035 of π/3.
+        // ∫(1 − t²)² over the circle is π·r²/3. With samples h apart, Poisson summation omits Σ F(k·r/h) over whole
+        // vectors k ≠ 0, F(ξ) = 2/π²·ξ⁻³·J₃(2πξ), |J₃(x)| < √(2/πx): at r/h ≥ 4, 0.0035 of π/3.
         for (cell, radius) in [(1.0, 40.0), (10.0, 40.3), (10.0, 9.0), (30.0, 4.0), (100.0, 33.0)] {
             let side = ((2.0 * radius / cell) as usize).max(1) + 4;
             let grid = Grid::new([side, side], cell).unwrap();

@@ -1,12 +1,13 @@
-//! [`Stroke`]: one act of the hand on a terrain, kept in the recipe with the step at which it was made, so that a build
+//! [`Stroke`]: one user edit of a terrain, stored in the recipe with the step at which it was made, so that a build
 //! repeats it to the bit.
 //!
-//! A stroke has a [`Tool`] and places in metres of the world: a click has one, a drag a list of them, which are dabbed one
-//! after another. Round a place its effect falls off as (1 − (d/radius)²)², which meets what lies round it without a crease.
-//! A cell takes the mean of that over its area, so a hill is of one volume, π·radius²·strength/3, at any resolution.
+//! A stroke has a [`Tool`] and places in metres of the world: a click has one, a drag a list of them, which are
+//! applied one after another. Around a place its effect falls off as (1 − (d/radius)²)², which is smooth at its rim.
+//! A cell receives the mean of that over its area, so a hill has the same volume, π·radius²·strength/3, at any
+//! resolution.
 //!
-//! What rises is bedrock, below the loose ground that lies there; what sinks takes loose ground first. Neither hardness
-//! nor protection holds a hand back, cells without data do, and so do the accepted elevations.
+//! Raising adds bedrock, below the sediment; lowering removes sediment first. Hardness and protection do not restrict
+//! strokes; cells without data are not changed, and elevations stay in the accepted range.
 
 mod dab;
 mod smooth;
@@ -28,34 +29,35 @@ pub const MAX_STROKES: usize = 100_000;
 /// The largest number of points of a stroke.
 pub const MAX_POINTS: usize = 100_000;
 
-/// Farthest place from the world's north-western corner, in metres; a stroke may begin beyond the world.
+/// The greatest distance of a place from the world's north-western corner, in metres; a stroke may begin outside the
+/// world.
 const FARTHEST: f64 = 1e9;
 
 choice! {
-    /// What a stroke is made with.
+    /// The tool with which a stroke is made.
     pub enum Tool {
-        /// Heaps up a hill of bedrock, below the loose ground that lies there.
+        /// Raises a hill of bedrock, below the sediment that is there.
         Raise = "raise",
-        /// Presses a hollow, loose ground first.
+        /// Lowers the ground to a hollow; sediment is removed first.
         Lower = "lower",
-        /// Draws the ground towards the mean of what lies round it; even slopes, and the world's edges, stay.
+        /// Moves the ground towards the mean of its surroundings; even slopes and the world's edges do not change.
         Smooth = "smooth",
-        /// Draws the ground towards the elevation at the stroke's first point.
+        /// Moves the ground towards the elevation at the stroke's first point.
         Flatten = "flatten",
-        /// Paints the layer `hardness`: 1 withstands all digging.
+        /// Paints the layer `hardness`: 1 withstands all erosion.
         Hardness = "hardness",
         /// Paints the layer `rain`: 0 stays dry.
         Rain = "rain",
-        /// Paints the layer `protect`: 1 keeps the ground.
+        /// Paints the layer `protect`: 1 protects the ground from change.
         Protect = "protect",
-        /// Lets droplets run, at once and to their end: round a place, or as rain does anywhere.
+        /// Runs droplets, at once and until they end: around a place, or anywhere, as rain falls.
         Droplets = "droplets",
-        /// Lets a spring rise until the stage ends.
+        /// Adds a spring, which flows until the stage ends.
         Spring = "spring",
     }
 }
 
-/// A setting that is a number of 0 to `max`.
+/// Declares a setting that is a number from 0 to `max`.
 const fn number(name: &'static str, unit: &'static str, max: f64, default: f64, meaning: &'static str) -> Param {
     let (kind, default) = (ParamKind::Number { min: 0.0, max }, Value::Number(default));
     Param { name, meaning, unit, kind, default, none: None, scales: &[], source: "ours" }
@@ -81,22 +83,22 @@ const COUNT: Param = Param {
 };
 
 impl Tool {
-    /// Every tool, in the order of the palette.
+    /// Returns every tool, in the order of the palette.
     pub fn all() -> impl Iterator<Item = Self> {
         words().iter().filter_map(|(word, _)| Self::named(word))
     }
 
-    /// The tool of that name; `None` if there is none.
+    /// Returns the tool with that name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::parse(&name.into(), &Self::kind(..))
     }
 
-    /// Its name in recipes.
+    /// Returns its name in recipes.
     pub fn name(self) -> &'static str {
         self.word().0
     }
 
-    /// What it does, in a line.
+    /// Returns its effect, in a line.
     pub fn meaning(self) -> &'static str {
         self.word().1
     }
@@ -106,7 +108,7 @@ impl Tool {
         words().iter().find(|(word, _)| *word == name).copied().unwrap_or((name, ""))
     }
 
-    /// What it is set by, beside its places.
+    /// Returns its settings, in addition to its places.
     pub fn settings(self) -> &'static [Param] {
         match self {
             Self::Raise | Self::Lower => &[RADIUS, METRES],
@@ -118,13 +120,13 @@ impl Tool {
         }
     }
 
-    /// Whether it acts at a place only.
+    /// Returns true if it needs a place.
     pub fn needs_place(self) -> bool {
         self != Self::Droplets
     }
 }
 
-/// The tools' names and meanings.
+/// Returns the tools' names and meanings.
 fn words() -> &'static [(&'static str, &'static str)] {
     match Tool::kind(..) {
         ParamKind::Choice(words) => words,
@@ -132,39 +134,39 @@ fn words() -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// One act of the hand. Settings that its tool does not have are not read.
+/// One user edit. Settings that its tool does not have are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stroke {
     /// Number of steps that its stage has taken before.
     pub step: u32,
-    /// On how many coarser levels its stage has run before.
+    /// Number of coarser levels on which its stage has run before.
     pub pass: u32,
-    /// What it is made with.
+    /// Its tool.
     pub tool: Tool,
     /// The places in world metres, one after another.
     pub points: Vec<Point>,
-    /// From the middle to the end of the effect, 0 to 1e8 m; of droplets, how far from the place they start.
+    /// Radius of the effect, 0 to 1e8 m; for droplets, how far from the place they start.
     pub radius: f64,
-    /// Effect at the middle: metres, 0 to 16 000, of raise and lower; of other tools a share, 0 to 1.
+    /// Effect at the centre: for raise and lower in metres, 0 to 16 000; for other tools a share, 0 to 1.
     pub strength: f64,
-    /// What is painted, 0 to 1.
+    /// The painted value, 0 to 1.
     pub value: f64,
-    /// Number of droplets at each place, or in all without a place, 1 to 10 000 000.
+    /// Number of droplets at each place, or in total without a place, 1 to 10 000 000.
     pub count: u32,
-    /// Water of a spring at each place, 0 to [`MAX_RATE`] m³/s.
+    /// Discharge of a spring at each place, 0 to [`MAX_RATE`] m³/s.
     pub rate: f64,
 }
 
-/// What a stroke needs to know of the run that it is made in.
+/// The context of a stroke in its run.
 pub struct Hand<'a> {
     /// Settings of the droplets.
     pub droplets: &'a Droplets,
-    /// Keys its random numbers: another for every stroke.
+    /// The key of its random numbers: different for every stroke.
     pub key: Key,
 }
 
 impl Stroke {
-    /// A stroke before the first step with the tool's defaults.
+    /// Returns a stroke before the first step, with the tool's defaults.
     pub fn new(tool: Tool, points: Vec<Point>) -> Self {
         let mut stroke =
             Self { step: 0, pass: 0, tool, points, radius: 0.0, strength: 0.0, value: 0.0, count: 0, rate: 0.0 };
@@ -172,17 +174,17 @@ impl Stroke {
         stroke
     }
 
-    /// One droplet at a place in world metres.
+    /// Returns one droplet at a place in world metres.
     pub fn droplet(place: impl Into<Point>) -> Self {
         Self { radius: 0.0, count: 1, ..Self::new(Tool::Droplets, vec![place.into()]) }
     }
 
-    /// A shower: `count` droplets, that fall anywhere.
+    /// Returns a shower: `count` droplets that fall anywhere.
     pub fn shower(count: u32) -> Self {
         Self { count, ..Self::new(Tool::Droplets, Vec::new()) }
     }
 
-    /// The value of one of its tool's settings; `None` if the tool has no such setting.
+    /// Returns the value of one of its tool's settings; `None` if the tool has no such setting.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.tool.settings().iter().find(|setting| setting.name == name)?;
         Some(match name {
@@ -205,10 +207,10 @@ impl Stroke {
         }
     }
 
-    /// Sets one of its tool's settings; `owner` is said in messages.
+    /// Sets one of its tool's settings; `owner` is used in messages.
     ///
     /// # Errors
-    /// A setting that the tool does not have, a value that is not allowed.
+    /// Returns an error if the tool does not have the setting, or the value is not allowed.
     pub fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()> {
         let settings = self.tool.settings();
         let setting = settings.iter().find(|setting| setting.name == name);
@@ -222,11 +224,12 @@ impl Stroke {
         Ok(())
     }
 
-    /// Checks all but its step; `name` is said in messages, `springs` is whether its stage keeps springs.
+    /// Checks everything except its step; `name` is used in messages, `springs` tells whether its stage keeps
+    /// springs.
     ///
     /// # Errors
-    /// Settings that are not allowed, places that are missing, too many or no numbers, a spring outside the world or in a
-    /// stage that keeps none.
+    /// Returns an error if settings are not allowed; if places are missing, too many or not finite; or if a spring is
+    /// outside the world or in a stage that keeps none.
     pub fn check(&self, name: &str, grid: &Grid, springs: bool) -> Result<()> {
         for setting in self.tool.settings() {
             if let Some(value) = self.get(setting.name) {
@@ -257,16 +260,16 @@ impl Stroke {
         })
     }
 
-    /// The springs of a stroke of that tool.
+    /// Returns the springs of a stroke with that tool.
     fn springs(&self) -> impl Iterator<Item = Spring> {
         self.points.iter().map(|point| Spring { x: point.x, y: point.y, rate: self.rate })
     }
 
-    /// Does it to a terrain; what it did is returned. The same bits for any number of threads.
+    /// Applies it to a terrain, with the same bits for any number of threads; returns its mass balance.
     ///
     /// # Errors
-    /// When a layer that it paints is none of real numbers, and as the model's of droplets or the springs' check. Nothing is
-    /// changed then.
+    /// Returns an error, and changes nothing, if a layer that it paints does not consist of real numbers; also as the
+    /// droplet model or the check of springs.
     pub fn act(&self, terrain: &mut Terrain, hand: &Hand<'_>) -> Result<MassBalance> {
         match self.tool {
             Tool::Raise | Tool::Lower | Tool::Smooth | Tool::Flatten => Ok(dab::shape(self, terrain)),
@@ -293,7 +296,7 @@ impl Stroke {
     }
 }
 
-/// How messages call the stroke of that number. Numbers are from 0, and messages count from 1.
+/// Returns the name of a stroke in messages. Indices are from 0, and messages count from 1.
 pub fn name(number: usize) -> String {
     format!("strokes[{}]", number + 1)
 }

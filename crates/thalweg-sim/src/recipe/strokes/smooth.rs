@@ -1,21 +1,23 @@
-//! Means of the ground round cells, that leave even slopes as they are.
+//! Means of the elevation around cells, which leave uniform slopes unchanged.
 
 use rayon::prelude::*;
 
 use thalweg_core::{Field, Terrain};
 
-/// Half the side of the square that is averaged over, in radii of the stroke: metres, so the same at any resolution.
+/// Half the side of the square over which means are taken, in radii of the stroke: in metres, so it is the same at
+/// any resolution.
 const HALF: f64 = 0.25;
 
-/// Farthest cells averaged: sums of so many fit 64 bits.
+/// The greatest distance of cells in a mean: sums of this many fit 64 bits.
 const FARTHEST: f64 = 1_048_576.0;
 
-/// Parts of a unit that a mean along a row is kept in.
+/// Fractions of a unit in which a mean along a row is stored.
 const PARTS: i64 = 256;
 
-/// The ground's mean round each cell of these rows and columns, in units, by column and then row: along the row, then along the column of
-/// those means. Both lines reach equally far to either side, as far as cells exist and have data: so a plane's mean is its
-/// own height, at the world's edge too, and nothing is drawn in from beyond.
+/// Returns the mean elevation around each cell of these rows and columns, in units, by column and then row: first
+/// along the row, then along the column of those means. Both lines extend equally far to either side, as far as cells
+/// exist and have data: a plane's mean is therefore its own elevation, at the world's edge too, and nothing beyond
+/// the edge has an effect.
 pub fn means(terrain: &Terrain, [rows, cols]: [&std::ops::Range<usize>; 2], radius: f64) -> Field<f64> {
     let grid = &terrain.grid;
     let longest = grid.size[0].max(grid.size[1]) as f64;
@@ -46,16 +48,17 @@ pub fn means(terrain: &Terrain, [rows, cols]: [&std::ops::Range<usize>; 2], radi
 
 /// Values along a row or a column.
 struct Line {
-    /// Sums of all values before each, and of all. They may wrap round; the difference of two near ones does not.
+    /// Prefix sums: the sum of all values before each, and of all. They may wrap around; the difference of two nearby
+    /// ones does not.
     before: Vec<i64>,
-    /// How many values lie on the western or northern side of each, without a gap.
+    /// Number of values on the western or northern side of each, up to the first gap.
     left: Vec<usize>,
     /// The same on the other side.
     right: Vec<usize>,
 }
 
 impl Line {
-    /// `None` is a gap: there is no data.
+    /// Creates a line from values; `None` is a gap, where there is no data.
     fn new(values: impl Iterator<Item = Option<i64>>) -> Self {
         let values: Vec<Option<i64>> = values.collect();
         let mut before = vec![0i64];
@@ -69,20 +72,20 @@ impl Line {
         Self { before, left, right }
     }
 
-    /// The mean over `half` values to either side of each, or as many as there are on both; of a gap, nothing.
+    /// Returns the mean over `half` values to either side of each, or as many as there are on both; 0 for a gap.
     fn means(&self, half: usize) -> Vec<i64> {
         let mean = |at: usize| {
             let reach = half.min(self.left[at]).min(self.right[at]);
             let count = 2 * reach as i64 + 1;
             let sum = self.before[at + reach + 1].wrapping_sub(self.before[at - reach]);
-            // To the nearest.
+            // Rounds to the nearest integer.
             (2 * sum + count).div_euclid(2 * count)
         };
         (0..self.left.len()).map(mean).collect()
     }
 }
 
-/// How many values came before each without a gap; none before a gap.
+/// Returns how many values are before each, back to the last gap; 0 for a gap.
 fn room<'a>(values: impl Iterator<Item = &'a Option<i64>>) -> Vec<usize> {
     let mut run = 0;
     let room = values.map(|value| {
@@ -101,7 +104,7 @@ mod tests {
     fn means_reach_equally_far_to_either_side_and_over_no_gap() {
         let line = [10, 20, 60, 20, 30].map(Some);
         assert_eq!(Line::new(line.into_iter()).means(1), [10, 30, 33, 37, 30]);
-        // 10+20+60+20+30 over five in the middle; nearer to an end, less far.
+        // 10+20+60+20+30 over five in the middle; a shorter reach nearer to an end.
         assert_eq!(Line::new(line.into_iter()).means(9), [10, 30, 28, 37, 30]);
         let gap = [Some(10), Some(20), None, Some(-20), Some(30), Some(81), None];
         assert_eq!(Line::new(gap.into_iter()).means(3), [10, 20, 0, -20, 30, 81, 0]);

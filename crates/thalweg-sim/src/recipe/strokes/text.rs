@@ -1,4 +1,4 @@
-//! Strokes as they stand in a recipe.
+//! The form of strokes in a recipe.
 
 use serde_json::json;
 
@@ -7,17 +7,17 @@ use thalweg_core::declare::keys::{self, Key, key};
 use thalweg_core::declare::params::{Param, ParamKind, Written};
 use thalweg_core::{Error, Point, Result};
 
-/// How a stroke is written in a recipe.
+/// The form of a stroke in messages.
 const WRITTEN: &str =
     "{ step = number, tool = \"word\", x = metres, y = metres, … }, or points = [[x, y], …] for x and y";
 
-/// How often something has been done before.
+/// A number of earlier repetitions.
 const TIMES: (ParamKind, &str) = (ParamKind::Count { min: 0, max: u32::MAX }, "1");
 
-/// The key that decides the settings.
+/// The key that determines the settings.
 const TOOL: &str = "tool";
 
-/// The keys of a stroke beside its tool's settings. Its places are `x` and `y`, or `points`, or none.
+/// The keys of a stroke in addition to its tool's settings. Its places are `x` and `y`, or `points`, or none.
 const KEYS: [Key<Stroke>; 6] = [
     key!(Stroke, step, TIMES, "Steps that the stage has taken before."),
     Key {
@@ -67,7 +67,7 @@ const KEYS: [Key<Stroke>; 6] = [
     },
 ];
 
-/// A coordinate of a place; how far it may lie is checked with all others.
+/// Reads a coordinate of a place; its range is checked later with all others.
 fn coordinate(name: &str, value: &toml::Value) -> Result<f64> {
     let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
     number.ok_or_else(|| Error::value(name, value, WRITTEN))
@@ -78,7 +78,7 @@ fn metres(about: &str) -> serde_json::Value {
 }
 
 impl Stroke {
-    /// The one place, made where there is none.
+    /// Returns the one place, which is added if there is none.
     fn place(&mut self) -> &mut Point {
         if self.points.is_empty() {
             self.points.push(Point::default());
@@ -90,7 +90,7 @@ impl Stroke {
         if let [place] = self.points.as_slice() { Some(*place) } else { None }
     }
 
-    /// From a recipe's list; `name` is said in messages.
+    /// Reads a stroke from a recipe's list; `name` is used in messages.
     fn parse(name: &str, row: &toml::Value) -> Result<Self> {
         let wrong = || Error::value(name, row, WRITTEN);
         let table = row.as_table().ok_or_else(wrong)?;
@@ -104,7 +104,7 @@ impl Stroke {
         let mut stroke = Self::new(tool, Vec::new());
         keys::read_keys(&mut stroke, name, table, &KEYS)?;
         for (key, value) in table.iter().filter(|(name, _)| !KEYS.iter().any(|key| key.name == *name)) {
-            // Anywhere is no circle.
+            // Without a place there is no circle.
             if stroke.points.is_empty() && key == RADIUS.name {
                 return Err(Error::conflict(
                     format!("{name}.{key} = {value}"),
@@ -116,7 +116,7 @@ impl Stroke {
         stroke.check_points(name).map(|()| stroke)
     }
 
-    /// As it stands in a recipe.
+    /// Returns its form in a recipe.
     fn to_toml(&self) -> String {
         let is_idle = |setting: &Param| self.points.is_empty() && setting.name == RADIUS.name;
         let settings = self.tool.settings().iter().filter(|setting| !is_idle(setting));
@@ -125,10 +125,11 @@ impl Stroke {
     }
 }
 
-/// The strokes of a recipe's list; what a grid decides is checked later.
+/// Reads the strokes of a recipe's list; what depends on the grid is checked later.
 ///
 /// # Errors
-/// When it is no list of strokes; unknown tools, keys and settings; values and places that are not allowed.
+/// Returns an error if it is not a list of strokes; for unknown tools, keys and settings; and for values and places
+/// that are not allowed.
 pub fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
     let rows = value.as_array().filter(|rows| rows.len() <= MAX_STROKES);
     let allowed = || format!("a list of up to {MAX_STROKES} of {WRITTEN}");
@@ -136,13 +137,13 @@ pub fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
     rows.iter().enumerate().map(|(number, row)| Stroke::parse(&name(number), row)).collect()
 }
 
-/// Strokes as they stand in a recipe, a line each; `None` without any.
+/// Returns the form of strokes in a recipe, one line for each; `None` if there are none.
 pub fn to_toml(strokes: &[Stroke]) -> Option<String> {
     let lines: String = strokes.iter().map(|stroke| format!("    {},\n", stroke.to_toml())).collect();
     (!strokes.is_empty()).then(|| format!("[\n{lines}]"))
 }
 
-/// The JSON Schema of a stage's list of strokes.
+/// Returns the JSON Schema of a stage's list of strokes.
 pub(crate) fn schema() -> serde_json::Value {
     let stroke = |tool: Tool| {
         let mut properties = keys::keys_schema(&Stroke::new(tool, Vec::new()), &KEYS);

@@ -1,4 +1,4 @@
-//! [`Camera`]: where the view is seen from.
+//! [`Camera`]: the point of view.
 
 mod moves;
 #[cfg(test)]
@@ -8,52 +8,52 @@ use glam::{Mat4, Vec2, Vec3, Vec4, vec2, vec3};
 
 use crate::view::space::{Bounds, Ray};
 
-/// Share of the picture that a framed terrain fills.
+/// The fraction of the picture that a framed terrain fills.
 const FILL: f32 = 0.93;
-/// Least and greatest distance to the target in metres.
+/// The smallest and largest distance to the target in metres.
 const DISTANCE: [f32; 2] = [0.1, 1e7];
-/// Farthest that anything may be from the middle, in metres.
+/// The largest distance of anything from the centre in metres.
 const WORLD: f32 = 1e7;
-/// Height from which a map's rays fall, in metres: above any terrain, however exaggerated.
+/// The height from which a map's rays start in metres: above any terrain, however exaggerated.
 const ABOVE: f32 = 2e5;
 
-/// Where the view is seen from: an eye at some distance from a target; or, as a map, from straight above without
-/// perspective, north up.
+/// The point of view: an eye at some distance from a target; or, for a map, a view from straight above without
+/// perspective, with north at the top.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Camera {
-    /// The point in the middle of the picture.
+    /// The point in the centre of the picture.
     pub target: Vec3,
-    /// From the eye to the target in metres; of a map, it sets the scale as it would in perspective.
+    /// The distance from the eye to the target in metres; for a map it sets the same scale as in perspective.
     pub distance: f32,
-    /// Where the camera stands from the target, degrees clockwise from north.
+    /// The direction from the target to the camera, in degrees clockwise from north.
     pub azimuth: f32,
-    /// Degrees that it stands above the target's level.
+    /// The elevation angle of the camera above the target's level, in degrees.
     pub elevation: f32,
-    /// Degrees that the picture's height takes in.
+    /// The vertical field of view in degrees.
     pub fov: f32,
-    /// Whether it is a map.
+    /// True for a map.
     pub map: bool,
 }
 
 impl Default for Camera {
-    /// As the library's own views are seen: from the south-south-west.
+    /// The direction of the library's own views: from the south-south-west.
     fn default() -> Self {
         Self { target: Vec3::ZERO, distance: 1000.0, azimuth: 205.0, elevation: 34.0, fov: 30.0, map: false }
     }
 }
 
 impl Camera {
-    /// The whole terrain in perspective.
+    /// Returns a perspective view of the whole terrain.
     pub fn framing(bounds: &Bounds, aspect: f32) -> Self {
         Self::default().framed(bounds, aspect)
     }
 
-    /// The whole terrain as a map.
+    /// Returns a map view of the whole terrain.
     pub fn map(bounds: &Bounds, aspect: f32) -> Self {
         Self { map: true, ..Self::default() }.framed(bounds, aspect)
     }
 
-    /// The same look from as far as lets the whole terrain be seen, in the picture's middle.
+    /// Returns the same direction of view, moved so that the whole terrain is visible in the centre of the picture.
     #[must_use]
     pub fn framed(mut self, bounds: &Bounds, aspect: f32) -> Self {
         let aspect = sound_aspect(aspect);
@@ -65,7 +65,8 @@ impl Camera {
             self.distance = (span.y.max(span.x / aspect) / (FILL * half)).clamp(DISTANCE[0], DISTANCE[1]);
             return self;
         }
-        // Towards the middle of what is seen; each step leaves a small part of the offset.
+        // Move the target iteratively towards the centre of the projected corners; each iteration leaves a small
+        // fraction of the offset.
         for _ in 0..6 {
             let [right, up, forward] = self.axes();
             let corners = bounds.corners().map(|corner| corner - self.target);
@@ -87,13 +88,13 @@ impl Camera {
         self
     }
 
-    /// Where the eye is.
+    /// The position of the eye.
     pub fn eye(&self) -> Vec3 {
         let [_, _, forward] = self.axes();
         self.target - self.distance * forward
     }
 
-    /// The ray through a place in the picture, −1 to 1 rightward and upward.
+    /// Returns the ray through a position in the picture, −1 to 1 rightward and upward.
     pub fn ray(&self, [x, y]: [f32; 2], aspect: f32) -> Ray {
         let [right, up, forward] = self.axes();
         let (half, aspect) = (self.half(), sound_aspect(aspect));
@@ -106,7 +107,7 @@ impl Camera {
         Ray { origin: self.eye(), direction: ray / ray.length() }
     }
 
-    /// Where in the picture a point is seen, rightward and upward, −1 to 1 inside; `None` behind the eye.
+    /// Returns a point's position in the picture, rightward and upward, −1 to 1 inside; `None` behind the eye.
     pub fn project(&self, point: Vec3, aspect: f32) -> Option<[f32; 2]> {
         let [right, up, forward] = self.axes();
         let from = point - self.eye();
@@ -116,7 +117,7 @@ impl Camera {
         (depth > 0.0 && seen.iter().all(|x| x.is_finite())).then_some(seen)
     }
 
-    /// Rightward, upward and forward, of unit length.
+    /// The unit vectors rightward, upward and forward.
     pub fn axes(&self) -> [Vec3; 3] {
         if self.map {
             return [Vec3::X, Vec3::Y, Vec3::NEG_Z];
@@ -126,17 +127,17 @@ impl Camera {
         [vec3(-cos, sin, 0.0), vec3(-sin * rise, -cos * rise, flat), vec3(-sin * flat, -cos * flat, -rise)]
     }
 
-    /// Tangent of half the picture's height.
+    /// The tangent of half the vertical field of view.
     pub fn half(&self) -> f32 {
         (sound(self.fov, 30.0).clamp(1.0, 150.0).to_radians() / 2.0).tan()
     }
 
-    /// From metres as seen from the eye to the picture's clip space. Depth falls from 1 near to 0 far, which keeps floats as
-    /// exact far away as near.
+    /// Returns the matrix from metres relative to the eye to clip space. Depth falls from 1 near to 0 far, because
+    /// floats then keep their precision far away (reversed z).
     pub fn matrix(&self, aspect: f32) -> Mat4 {
         let [right, up, forward] = self.axes();
         let (half, aspect) = (self.half(), sound_aspect(aspect));
-        // Rows are what x, y, z and w are made of.
+        // The rows compute x, y, z and w.
         let rows = if self.map {
             let scale = 1.0 / (self.distance * half);
             let deep = 0.25 / WORLD;
@@ -148,12 +149,12 @@ impl Camera {
         Mat4::from_cols(rows[0], rows[1], rows[2], rows[3]).transpose()
     }
 
-    /// Nothing nearer than this is drawn, in metres.
+    /// The distance of the near plane in metres.
     fn near(&self) -> f32 {
         (self.distance * 1e-3).clamp(0.05, 5.0)
     }
 
-    /// Puts every number within what can be drawn.
+    /// Clamps every number to the range that can be drawn, and replaces those that are not finite.
     fn settle(&mut self) {
         let plain = Self::default();
         self.target = Vec3::from(self.target.to_array().map(|x| sound(x, 0.0).clamp(-WORLD, WORLD)));

@@ -1,17 +1,17 @@
-//! How a camera is moved: by the mouse, by keys, out of the ground.
+//! Movements of a camera: by the mouse, by keys, and out of the ground.
 
 use glam::{Vec2, Vec3, vec2};
 
 use crate::view::camera::{Camera, DISTANCE, sound};
 use crate::view::space::Ground;
 
-/// Degrees that the camera turns for a pixel of dragging.
+/// The rotation of the camera in degrees per pixel of dragging.
 const TURN: f32 = 0.3;
-/// Least height over the ground, as a share of a cell and in metres.
+/// The smallest height above the ground: as a fraction of a cell, and in metres; the larger one applies.
 const CLEARANCE: [f32; 2] = [0.5, 1.0];
 
 impl Camera {
-    /// Goes round the target: so many pixels to the right and down.
+    /// Orbits around the target, for a drag in pixels to the right and down.
     pub fn orbit(&mut self, [dx, dy]: [f32; 2]) {
         if self.map {
             return;
@@ -22,8 +22,8 @@ impl Camera {
         self.settle();
     }
 
-    /// Moves along the ground as if it were dragged: so many pixels to the right and down of a picture so many pixels wide
-    /// and high.
+    /// Moves along the ground as if it were dragged, by pixels to the right and down in a picture of the given width
+    /// and height in pixels.
     pub fn pan(&mut self, [dx, dy]: [f32; 2], [_, height]: [f32; 2]) {
         let metres = 2.0 * self.distance * self.half() / sound(height, 1.0).max(1.0);
         let (sin, cos) = self.azimuth.to_radians().sin_cos();
@@ -34,7 +34,7 @@ impl Camera {
         self.settle();
     }
 
-    /// Comes nearer by a factor (above 1: nearer), while the point `toward` stays where it is in the picture.
+    /// Zooms in by a factor (above 1: nearer), while the point `toward` keeps its position in the picture.
     pub fn zoom(&mut self, factor: f32, toward: Option<Vec3>) {
         self.settle();
         let factor = sound(factor, 1.0).clamp(1e-3, 1e3);
@@ -47,7 +47,7 @@ impl Camera {
         self.settle();
     }
 
-    /// Flies: so many metres to the right, forward and up.
+    /// Flies by metres to the right, forward and up.
     pub fn fly(&mut self, metres: Vec3) {
         let [across, _, ahead] = self.axes();
         let ahead = if self.map { Vec3::Y } else { ahead };
@@ -56,7 +56,7 @@ impl Camera {
         self.settle();
     }
 
-    /// Looks round from where the eye is: so many pixels to the right and down.
+    /// Looks around from the position of the eye, for a drag in pixels to the right and down.
     pub fn turn(&mut self, [dx, dy]: [f32; 2]) {
         if self.map {
             return;
@@ -71,7 +71,8 @@ impl Camera {
         self.settle();
     }
 
-    /// Keeps the eye above the ground and the water: it goes up round its target, or with it where that is not enough.
+    /// Keeps the eye above the ground and the water: first by orbiting upwards around the target, then, if that is not
+    /// enough, by lifting both.
     pub fn keep_above<G: Ground>(&mut self, ground: &G, exaggeration: f32) {
         if self.map {
             return;
@@ -87,7 +88,7 @@ impl Camera {
         self.lift_above(ground, exaggeration);
     }
 
-    /// Keeps the eye above the ground and the water by lifting eye and target together: for flying.
+    /// Keeps the eye above the ground and the water by lifting eye and target together, for flying.
     pub fn lift_above<G: Ground>(&mut self, ground: &G, exaggeration: f32) {
         if !self.map {
             self.target.z += self.lacking(ground, exaggeration).max(0.0);
@@ -95,7 +96,7 @@ impl Camera {
         }
     }
 
-    /// Metres that the eye is too low, below 0 where it is high enough.
+    /// Returns how far the eye is too low in metres; negative if it is high enough.
     fn lacking<G: Ground>(&self, ground: &G, exaggeration: f32) -> f32 {
         let eye = self.eye();
         let clear = (CLEARANCE[0] * ground.cell()).max(CLEARANCE[1]);

@@ -1,4 +1,4 @@
-//! Cameras, by what is seen through them.
+//! Tests of cameras through their projections.
 
 use glam::{Vec3, vec3};
 use thalweg_core::{Grid, Height, Terrain};
@@ -39,7 +39,7 @@ fn rays_pass_through_the_points_that_are_seen_there() {
                 assert!((ray.direction.length_squared() - 1.0).abs() < 1e-5);
                 for metres in [50.0, 700.0, 3000.0] {
                     let seen = camera.project(ray.at(metres), aspect).unwrap();
-                    // Places of thousands of metres in f32, over a picture some 500 m wide.
+                    // Coordinates of thousands of metres in f32, in a picture about 500 m wide.
                     assert!((0..2).all(|k| (seen[k] - at[k]).abs() < 1e-3), "{camera:?} {seen:?} {at:?}");
                 }
             }
@@ -73,7 +73,7 @@ fn zooming_keeps_the_point_under_the_cursor() {
             assert!((0..2).all(|k| (after[k] - before[k]).abs() < 1e-3), "{camera:?} {before:?} {after:?}");
         }
     }
-    // At the end of its way it moves no more.
+    // At the limit of the distance, zooming does not move the camera.
     let mut camera = Camera { distance: DISTANCE[0], ..Camera::default() };
     let target = camera.target;
     camera.zoom(10.0, Some(vec3(500.0, 0.0, 0.0)));
@@ -96,7 +96,7 @@ fn a_framed_box_is_wholly_seen_and_fills_the_picture() {
 
 #[test]
 fn panning_moves_the_ground_with_the_cursor() {
-    // From straight above a drag of half the height moves the ground by as much.
+    // From straight above, a drag of half the picture's height moves the ground by as much.
     for map in [true, false] {
         let mut camera = Camera { azimuth: 180.0, elevation: 90.0, distance: 500.0, map, ..Camera::default() };
         let metres = 500.0 * camera.half();

@@ -1,4 +1,4 @@
-//! Shots are drawn into a picture.
+//! Drawing of shots into a picture.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use crate::view::renderer::{Renderer, SHOTS, STRIDE};
 use crate::view::target::Target;
 use crate::view::woods::Batch;
 
-/// A shot ready to be drawn.
+/// A shot that is ready to draw.
 struct Ready {
     terrain: Option<usize>,
-    /// Whether a part of the land is not drawn.
+    /// True if a part of the terrain is not drawn.
     holed: bool,
-    /// Whether the sky is drawn behind it: once for shots that fill one another's holes.
+    /// True if the sky is drawn behind it. For shots that fill each other's holes this is done only once.
     sky: bool,
     viewport: [f32; 4],
     scissor: [u32; 4],
@@ -37,8 +37,8 @@ struct Filled {
 }
 
 impl Renderer {
-    /// Draws shots into a picture, over all that was there. Shots beyond the sixteenth, and parts outside the picture, are
-    /// left out. A number without a terrain shows the sky alone.
+    /// Draws shots into a picture, which is cleared first. Shots beyond the sixteenth, and parts outside the picture,
+    /// are left out. A shot whose number has no terrain shows only the sky.
     pub fn draw(&mut self, target: &Target, shots: &[Shot<'_>]) {
         if self.lost() {
             return;
@@ -70,7 +70,7 @@ impl Renderer {
             dots.extend(shot.dots.iter().map(DotMark::from));
             lines.extend(shot.lines.iter().map(LineMark::from));
             self.queue.write_buffer(&self.scenes, STRIDE * ready.len() as u64, bytemuck::bytes_of(&scene));
-            // What is behind the last of them is behind all.
+            // If this shot fills a hole of the previous one, the sky is drawn only behind the last of them.
             let filled =
                 ready.last_mut().filter(|before: &&mut Ready| shot.hole.is_some() && before.scissor == scissor);
             filled.into_iter().for_each(|before| before.sky = false);
@@ -108,7 +108,7 @@ impl Renderer {
         self.queue.submit([encoder.finish()]);
     }
 
-    /// Works out the colours of terrains that are drawn and have changed, or are shown in another way.
+    /// Computes the colours of terrains that are drawn and have changed or have another look.
     fn paint(&mut self, encoder: &mut wgpu::CommandEncoder, shots: &[Shot<'_>]) {
         for (number, terrain) in self.terrains.iter_mut().enumerate() {
             let Some(terrain) = terrain else { continue };
@@ -197,10 +197,10 @@ fn begin<'a>(encoder: &'a mut wgpu::CommandEncoder, target: &Target) -> wgpu::Re
     })
 }
 
-/// A shot's viewport and the part of the picture that it may draw on; `None` where there is no such part.
+/// Returns a shot's viewport and the part of the picture that it may draw on; `None` if there is no such part.
 fn framed([width, height]: [u32; 2], most: usize, shot: &Shot<'_>) -> Option<([f32; 4], [u32; 4])> {
     let [x, y, w, h] = shot.area;
-    // Beyond this a viewport is refused by the device.
+    // The device refuses viewports beyond this limit.
     let most = most as f32;
     let sound = shot.area.iter().all(|n| n.is_finite()) && w >= 1.0 && h >= 1.0;
     if !sound || w.max(h) > most || x.abs().max(y.abs()) >= most {

@@ -20,11 +20,11 @@ use crate::view::shader;
 use crate::view::surface::Surface;
 use crate::view::woods::shapes;
 
-/// Terrains that a renderer holds at once: two to be compared, or the rings of a larger land.
+/// The number of terrains that a renderer holds at once: two to compare, or the rings of a larger terrain.
 pub const TERRAINS: usize = 16;
-/// Shots in a picture at most.
+/// The maximum number of shots in a picture.
 const SHOTS: usize = 16;
-/// Bytes from one shot's numbers to the next one's: what every device aligns them to.
+/// The distance between the uniforms of consecutive shots in bytes: an alignment that every device accepts.
 const STRIDE: u64 = 256;
 
 /// Draws terrains.
@@ -39,7 +39,7 @@ pub struct Renderer {
     scene_layout: wgpu::BindGroupLayout,
     scene: wgpu::BindGroup,
     scenes: wgpu::Buffer,
-    /// For one sample to a pixel, and for four.
+    /// The pipelines for one sample per pixel, and for four.
     pipelines: [Option<Pipelines>; 2],
     patch_order: wgpu::Buffer,
     side_order: wgpu::Buffer,
@@ -56,8 +56,8 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// A renderer without terrains. From now on what goes wrong with the device is kept ([`Renderer::fault`]) rather than
-    /// ending the process.
+    /// Creates a renderer without terrains. From then on, device errors are recorded ([`Renderer::fault`]) and do not
+    /// end the process.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let fault = Arc::new(Mutex::new(None));
         let keep = |fault: &Arc<Mutex<Option<String>>>| {
@@ -69,7 +69,7 @@ impl Renderer {
         let (uncaptured, lost) = (keep(&fault), keep(&fault));
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured(error.to_string())));
         device.set_device_lost_callback(move |reason, words| {
-            // A device that is given up is not lost.
+            // A device that was destroyed on purpose is not lost.
             if reason != wgpu::DeviceLostReason::Destroyed {
                 lost(format!("the GPU was lost: {words}"));
             }
@@ -146,8 +146,8 @@ impl Renderer {
         }
     }
 
-    /// Puts a terrain in place of the one of that number. A number beyond the last is passed over, and so is a
-    /// surface larger than the device's textures, which becomes a fault.
+    /// Replaces the terrain of that number. A number beyond the last is ignored. A surface larger than the device's
+    /// textures is not loaded either, and is recorded as a fault.
     pub fn load(&mut self, number: usize, surface: &Surface) {
         if number >= TERRAINS || self.lost() {
             return;
@@ -165,29 +165,29 @@ impl Renderer {
         self.terrains[number] = Some(loaded);
     }
 
-    /// Takes the terrain of that number out.
+    /// Removes the terrain of that number.
     pub fn unload(&mut self, number: usize) {
         if let Some(terrain) = self.terrains.get_mut(number) {
             *terrain = None;
         }
     }
 
-    /// Most samples on a side of a surface, for `Wanted`.
+    /// The maximum number of samples on a side of a surface, for `Wanted`.
     pub fn most(&self) -> usize {
         self.device.limits().max_texture_dimension_2d as usize
     }
 
-    /// Draws as finely as it can, whatever it takes: for pictures that are kept.
+    /// Draws at the highest quality regardless of the cost, for pictures that are saved.
     pub fn set_fine(&mut self) {
         self.fine = true;
     }
 
-    /// Whether drawing goes on no more: the device is lost, or something went wrong on it.
+    /// Returns true if drawing has stopped, because the device is lost or an error occurred on it.
     pub fn lost(&self) -> bool {
         self.fault().is_some()
     }
 
-    /// What went wrong first, in words.
+    /// The first error, in words.
     pub fn fault(&self) -> Option<String> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

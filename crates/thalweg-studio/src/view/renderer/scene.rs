@@ -1,4 +1,4 @@
-//! What decides how a shot is drawn: numbers for the shaders, for the choice of patches and of plants.
+//! The parameters of a shot: uniforms for the shaders, and the parameters of the selection of patches and plants.
 
 use glam::{Mat4, Vec3, Vec4};
 
@@ -9,16 +9,17 @@ use crate::view::patches::Seen;
 use crate::view::surface::{DRY, FOOT};
 use crate::view::woods::Sight;
 
-/// Pixels that a quad is wide where it gives way to a coarser one; on software, which is slower by every corner.
+/// The width of a quad in pixels at which a coarser one takes over: for GPUs, and for software renderers, where each
+/// vertex is expensive.
 const WIDE: [f32; 2] = [2.5, 5.0];
-/// Plants in a shot at most.
+/// The maximum number of plants in a shot, for GPUs and for software renderers.
 const PLANTS: [usize; 2] = [250_000, 16_000];
-/// A hole that holds no place.
+/// A hole that contains no place.
 const NO_HOLE: [f32; 4] = [1.0, 1.0, -1.0, -1.0];
-/// Most of what far land loses to haze.
+/// The largest fraction of the colour that distant terrain loses to haze.
 const HAZE: f32 = 0.5;
 
-/// What a shot's shaders read.
+/// The uniforms of a shot's shaders.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct Scene {
@@ -37,7 +38,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// What a shot's shaders read, and what decides about patches and plants.
+    /// Computes the uniforms of a shot, and the parameters of the selection of patches and plants; `hasty` prefers
+    /// speed to quality.
     pub(super) fn of(shot: &Shot<'_>, terrain: Option<&GpuTerrain>, hasty: bool) -> (Self, Seen, Sight) {
         let Shot { camera, look, .. } = shot;
         let aspect = shot.aspect();

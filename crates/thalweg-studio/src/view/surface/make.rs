@@ -1,4 +1,4 @@
-//! A terrain is made ready: levels of water, light, cover, plants, patches.
+//! Preparation of a terrain: water levels, light, cover, plants and patches.
 
 use thalweg_core::{Error, Field, Result, Size, Terrain};
 use thalweg_models::process::forest::Forest;
@@ -17,16 +17,17 @@ use crate::view::patches::Pyramid;
 use crate::view::surface::{DRY, HOLE, Natural, Surface, Wanted};
 use crate::view::woods;
 
-/// Depth in metres from which flowing water has a surface of its own.
+/// The depth in metres from which flowing water is drawn as a water surface.
 const DEEP_FLOW: f32 = 0.5;
-/// Thickness in metres of loose ground that shows half of its colour.
+/// The thickness in metres at which sediment shows half of its colour.
 const LOOSE: f32 = 3.0;
 
 impl Surface {
-    /// Makes a terrain ready.
+    /// Prepares a terrain.
     ///
     /// # Errors
-    /// When the sun stands nowhere, a layer of water is not of the terrain's size, or the overlay cannot be shown.
+    /// Returns an error if the sun's position is invalid, if a water layer does not have the terrain's size, or if the
+    /// overlay cannot be shown.
     pub fn of(terrain: &Terrain, wanted: &Wanted<'_>) -> Result<Self> {
         wanted.sun.check()?;
         if wanted.most < 2 {
@@ -42,7 +43,7 @@ impl Surface {
         let suggested = exaggeration(extent(0).max(extent(1)), extremes[1] - extremes[0]);
         let scale =
             if wanted.exaggeration > 0.0 && wanted.exaggeration.is_finite() { wanted.exaggeration } else { suggested };
-        // At the suggested exaggeration the light is that of the library's pictures.
+        // At the suggested exaggeration the light is the same as in the library's pictures.
         let relief_light = wanted.light.unwrap_or_else(|| relief.exaggeration() as f32 / suggested);
         let steep = (relief_light * scale).clamp(1e-3, 1e3);
 
@@ -105,7 +106,7 @@ impl Surface {
     }
 }
 
-/// A relief with at least two rows and columns: what is one cell wide is as wide as that cell.
+/// Returns a relief with at least two rows and columns, by repeating a single row or column.
 fn widened(relief: Relief) -> Relief {
     if !relief.size().contains(&1) {
         return relief;
@@ -132,12 +133,12 @@ fn widened_field(field: Field<f32>) -> Field<f32> {
     Field::generate([rows.max(2), cols.max(2)], |i, j| field[(i.min(rows - 1), j.min(cols - 1))])
 }
 
-/// Rows and columns to be drawn of a terrain of `size`, which is 2 or more.
+/// Returns the number of rows and columns to draw for a terrain of `size`, which is at least 2 each.
 fn sampled(size: Size, wanted: &Wanted<'_>) -> Size {
     let long = size[0].max(size[1]);
     let scale = match long {
         n if n > wanted.most => (wanted.most - 1) as f64 / (n - 1) as f64,
-        // A whole number of new intervals in each old one keeps every sample.
+        // Dividing each interval into a whole number of new ones keeps every original sample.
         n if n < wanted.least => {
             let most = (wanted.most - 1) / (n - 1);
             (wanted.least.saturating_sub(1)).div_ceil(n - 1).min(most).max(1) as f64
@@ -147,18 +148,18 @@ fn sampled(size: Size, wanted: &Wanted<'_>) -> Size {
     size.map(|n| (((n - 1) as f64 * scale).round() as usize).max(1) + 1)
 }
 
-/// Level of standing water at a sample.
+/// Returns the level of standing water at a sample, or [`DRY`] or [`HOLE`].
 fn level(relief: &Relief, i: usize, j: usize) -> f32 {
     if relief.is_hole(i, j) {
         return HOLE;
     }
     let pool = relief.pools.as_ref().map_or(f32::NAN, |pools| pools[(i, j)]);
     let flow = relief.water.as_ref().map(|water| water[(i, j)]).filter(|depth| *depth >= DEEP_FLOW);
-    // The greater of the two; NaN is no level.
+    // `max` returns the greater of the two and ignores NaN, which stands for no pool.
     flow.map_or(DRY, |depth| relief.heights[(i, j)] + depth).max(pool)
 }
 
-/// The overlay's colours and cover by sample, and its legend.
+/// Returns the overlay's colour and opacity at each sample, and its legend.
 fn data(
     terrain: &Terrain,
     overlay: &Overlay,
@@ -181,7 +182,7 @@ fn data(
     Ok((colours, legend))
 }
 
-/// The ground's own colours by sample, as seen from the air.
+/// Returns the natural colours at each sample, as seen from the air.
 fn albedo(terrain: &Terrain, natural: &Natural, size: Size) -> Result<Field<[u8; 4]>> {
     let cover = GroundCover::of(terrain, &natural.rules, natural.rock)?.resized(size)?;
     let ground = cover.from_air();
@@ -191,7 +192,7 @@ fn albedo(terrain: &Terrain, natural: &Natural, size: Size) -> Result<Field<[u8;
     }))
 }
 
-/// 0 to 1 as 0 to 255; what is beyond is held, NaN is 0.
+/// Converts 0 to 1 to 0 to 255; the cast clamps values outside and turns NaN into 0.
 fn byte(x: f32) -> u8 {
     (x * 255.0 + 0.5) as u8
 }

@@ -1,4 +1,4 @@
-//! Where a place, a cell or a ray meets a surface.
+//! Intersections of a surface with places, cells and rays.
 
 use glam::{DVec3, Vec2, Vec3};
 use thalweg_core::Cell;
@@ -8,19 +8,20 @@ use crate::view::space::{Ground, Ray};
 use crate::view::surface::{DRY, HOLE, Surface};
 
 impl Surface {
-    /// Height of the ground in metres at a place; `None` beyond the terrain and where there is no data.
+    /// Returns the height of the ground in metres at a place; `None` outside the terrain and where there is no data.
     pub fn height_at(&self, place: [f32; 2]) -> Option<f32> {
         let [i, j] = self.sample(place)?;
         Some(bilinear(&self.heights, i, j))
     }
 
-    /// Height in metres of the ground or of the water over it.
+    /// Returns the height in metres of the ground or of the water above it; `None` outside the terrain and where there
+    /// is no data.
     pub fn top_at(&self, place: [f32; 2]) -> Option<f32> {
         let [i, j] = self.sample(place)?;
         Some(self.top(i, j))
     }
 
-    /// The terrain's cell at a place of the scene; `None` beyond the terrain.
+    /// Returns the terrain's cell at a place of the scene; `None` outside the terrain.
     pub fn cell_at(&self, [x, y]: [f32; 2]) -> Option<Cell> {
         let [rows, cols] = self.cells;
         let at = |metres: f32, n: usize| {
@@ -30,11 +31,13 @@ impl Surface {
         Some(Cell::new(at(-y, rows)?, at(x, cols)?))
     }
 
-    /// Where a ray first meets the ground, or the water over it; `None` where it meets nothing, or a side of the block.
+    /// Returns where a ray first meets the ground or the water above it; `None` if it meets nothing, or a side of the
+    /// block.
     pub fn hit(&self, ray: &Ray, exaggeration: f32) -> Option<Vec3> {
         let [y, x] = self.half().map(f64::from);
         let exaggeration = f64::from(exaggeration);
         let [low, high] = self.extremes.map(|metres| f64::from(metres) * exaggeration);
+        // Clip the ray to the bounding box of the surface (slab method).
         let slack = 1e-3 * (high - low).abs() + 1e-3;
         let low_end = DVec3::new(-x, -y, low.min(high) - slack);
         let high_end = DVec3::new(x, y, low.max(high) + slack);
@@ -60,7 +63,8 @@ impl Surface {
             let there = self.level[(i.round() as usize, j.round() as usize)] > HOLE;
             there.then(|| at.z - f64::from(self.top(i, j)) * exaggeration)
         };
-        // Half a sample along the ground at a time, and never more steps than a ray across the terrain needs.
+        // March in steps of half a sample along the ground, with a limit on the number of steps; then find the
+        // crossing by bisection.
         let flat = along.truncate().length();
         let span = to - from;
         let steps = (span * flat / (0.5 * f64::from(self.sides[0].min(self.sides[1])))).ceil().clamp(8.0, 60_000.0);
@@ -84,7 +88,7 @@ impl Surface {
         None
     }
 
-    /// Row and column among the samples, with parts; `None` beyond the terrain and where there is no data.
+    /// Returns the fractional row and column among the samples; `None` outside the terrain and where there is no data.
     fn sample(&self, [x, y]: [f32; 2]) -> Option<[f32; 2]> {
         let [half_y, half_x] = self.half();
         let inside = x.abs() <= half_x * 1.000_01 && y.abs() <= half_y * 1.000_01;
@@ -92,7 +96,7 @@ impl Surface {
         (self.level[(i.round() as usize, j.round() as usize)] > HOLE).then_some([i, j])
     }
 
-    /// Row and column among the samples, held within them.
+    /// Returns the fractional row and column among the samples, clamped to them.
     fn inside(&self, x: f64, y: f64) -> [f32; 2] {
         let [rows, cols] = self.size();
         let at = |metres: f64, side: f32, n: usize| {
@@ -101,7 +105,7 @@ impl Surface {
         [at(-y, self.sides[0], rows), at(x, self.sides[1], cols)]
     }
 
-    /// Height in metres of the ground, or of the water over it, between samples.
+    /// Returns the height in metres of the ground, or of the water above it, between samples.
     fn top(&self, i: f32, j: f32) -> f32 {
         let ground = bilinear(&self.heights, i, j);
         let level = self.level[(i.round() as usize, j.round() as usize)];

@@ -1,4 +1,4 @@
-//! Surfaces, by what is asked of them.
+//! Tests of surfaces through their public queries.
 
 use glam::{Vec3, vec3};
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
@@ -27,7 +27,7 @@ fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
 fn places_cells_and_heights_agree() {
     let land = terrain([31, 41], |i, j| 3.0 * i as f64 + j as f64);
     let surface = Surface::of(&land, &Wanted { exaggeration: 2.0, ..Wanted::default() }).unwrap();
-    // The middle cell is at the origin, row 0 in the north.
+    // The centre cell is at the origin, row 0 in the north.
     assert_eq!((surface.cell_at([0.0, 0.0]), surface.height_at([0.0, 0.0])), (Some(Cell::new(15, 20)), Some(65.0)));
     assert_eq!(
         (surface.cell_at([-200.0, 150.0]), surface.height_at([-200.0, 150.0])),
@@ -99,7 +99,7 @@ fn streams_are_there_from_the_start_and_follow_the_discharge() {
     land.insert(&DISCHARGE, Cells::Float(other)).unwrap();
     let [middle, side] = cover(&land);
     assert!(middle == 0 && side > 200, "{middle} {side}");
-    // A layer in which nothing runs yet hides no streams.
+    // A discharge layer without any water yet does not hide the streams.
     land.insert(&DISCHARGE, Cells::Float(Field::new([64, 65], 0.0))).unwrap();
     assert!(cover(&land)[0] > 200);
 }
@@ -151,7 +151,7 @@ fn natural_colours_are_those_of_the_ground_cover() {
         assert_eq!(*colour, [r, g, b, 255]);
     }
     assert!(surface.natural && surface.legend.is_none());
-    // An overlay lies over all colours.
+    // An overlay replaces all other colours.
     let surface = Surface::of(&land, &Wanted { overlay: Some(Overlay::Height), ..wanted }).unwrap();
     assert!(!surface.natural && surface.legend.is_some());
     assert!(Surface::of(&land, &Wanted::default()).unwrap().data.is_none());

@@ -1,4 +1,4 @@
-//! The functions of `flow` in their plainest form, to compare with.
+//! The functions of `flow` in their simplest form, for comparison.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Edge, Field, Height};
 use thalweg_flow::{D8, Directions, Land, OUT, PIT, Part, VOID};
 
-/// What each cell is to water.
+/// Returns the role of each cell for the flow of water.
 pub fn parts(land: &Land<'_>) -> Field<Part> {
     let [rows, cols] = land.grid.size;
     let open = |side: usize| land.grid.edges[side] == Edge::Open;
@@ -61,7 +61,8 @@ pub fn fill(land: &Land<'_>) -> Field<Height> {
     filled
 }
 
-/// The surface that minimax paths to the outside define, relaxed until nothing changes (Bellman and Ford's way).
+/// Returns the surface defined by minimax paths to the outside, relaxed until nothing changes (the method of Bellman
+/// and Ford).
 pub fn minimax(land: &Land<'_>) -> Field<Height> {
     let parts = parts(land);
     let mut levels = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
@@ -84,7 +85,7 @@ pub fn minimax(land: &Land<'_>) -> Field<Height> {
     }
 }
 
-/// Steepest descent, and over flats by full tables of distances.
+/// Routes flow by steepest descent, and across flats by full tables of distances.
 pub fn directions(land: &Land<'_>) -> Directions {
     let parts = parts(land);
     let codes = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
@@ -99,7 +100,7 @@ pub fn directions(land: &Land<'_>) -> Directions {
 
 fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<u8> {
     let here = i64::from(land.ground[(i, j)].0);
-    // Squares of falls, doubled on straight ones where they ought to be halved on diagonals.
+    // Squares of falls: straight ones are doubled instead of halving diagonal ones.
     let fall = |direction: D8, Cell { row: r, col: c }: Cell| {
         let fall = i128::from(here - i64::from(land.ground[(r, c)].0));
         (fall > 0 && parts[(r, c)] != Part::Void)
@@ -115,7 +116,7 @@ fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions
     let flat = |i: usize, j: usize| none[(i, j)] == PIT;
     let level = |i: usize, j: usize, Cell { row: r, col: c }: Cell| land.ground[(i, j)] == land.ground[(r, c)];
     let drains = |i: usize, j: usize, cell: Cell| none[cell] < PIT && level(i, j, cell);
-    // Steps over the flat from the cells that `first` names; none where no path leads.
+    // Steps over the flat from the cells that `first` selects; `None` where no path leads.
     let distances = |first: &dyn Fn(usize, usize, Cell) -> bool| {
         let mut distance = Field::generate(land.grid.size, |_, _| None);
         let mut border: Vec<Cell> = (0..land.grid.len())
@@ -168,7 +169,7 @@ fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions
     }
 }
 
-/// The cells that water from cell `k` runs through, `k` first, to its end.
+/// Returns the cells of the flow path from cell `k`, `k` first, to its end.
 pub fn path(directions: &Directions, k: usize) -> Vec<usize> {
     let next = |k: &usize| directions.next(*k);
     let path: Vec<usize> = std::iter::successors(Some(k), next).take(directions.len() + 1).collect();
@@ -176,7 +177,7 @@ pub fn path(directions: &Directions, k: usize) -> Vec<usize> {
     path
 }
 
-/// Sum of weights through each cell, by following every cell to its end.
+/// Returns the sum of weights through each cell by following every cell's flow path to its end.
 pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Field<i64> {
     let mut sums = Field::new(directions.size(), 0);
     for k in (0..directions.len()).filter(|k| directions.as_slice()[*k] != VOID) {
