@@ -19,7 +19,9 @@ fn recipes() -> Vec<(String, String)> {
         let about = model.about();
         let given: Vec<_> = about.needs.iter().map(|spec| format!("{} = \"dem.tif\"", spec.name)).collect();
         let layers = if given.is_empty() { String::new() } else { format!("layers = {{ {} }}\n", given.join(", ")) };
-        let stage = |n: usize| format!("[[stage]]\nmodel = \"{0}\"\nlabel = \"{0}_{n}\"\n{layers}", about.name);
+        // The long form's land has room for more plants than the model takes on patches of the default width.
+        let patch = if about.name == "trees" { "patch = 16\n" } else { "" };
+        let stage = |n: usize| format!("[[stage]]\nmodel = \"{0}\"\nlabel = \"{0}_{n}\"\n{patch}{layers}", about.name);
         let stages: String = (0..STAGES).map(stage).collect();
         recipes.push((about.name.to_string(), begun(30 * side, side) + &stages));
     }

@@ -53,7 +53,7 @@ params! {
     ///
     /// Limits: the shapes are not natural; blend noise over them. Cone and crater have a sharp tip or rim.
     pub struct Shape {
-        /// The shape.
+        /// The shape to add.
         kind: ShapeKind = ShapeKind::Island, within .., unit "1", source "ours";
         /// Height of the centre, of a crater's rim, of a ridge's crest, or of an outlet's centre before the cone is
         /// subtracted.
