@@ -9,6 +9,18 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::{Error, Field, Result, Topology};
 
 /// Counts the cells that drain through each cell, including itself; 0 where there is no data.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::accumulate::count_upstream_cells;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// // Five cells drain to the middle of the southern row.
+/// let directions = Directions::from(Field::from_vec([2, 3], vec![1, 2, 3, 0, OUT, 4])?);
+/// assert_eq!(count_upstream_cells(&directions).as_slice(), [1, 1, 1, 1, 6, 1]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn count_upstream_cells(directions: &Directions) -> Field<u32> {
     let mut counts = Field::new(directions.size(), 0);
     let codes = directions.as_slice().par_chunks(CHUNK);
@@ -37,6 +49,19 @@ pub fn shares(rain: f32) -> i64 {
 /// # Errors
 /// Returns an error if the weights do not have the directions' size, or if their magnitudes sum to more than an i64
 /// holds.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::accumulate::accumulate_weights;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// // Rain falls on the first and the last of three cells that drain to the east.
+/// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
+/// let rain = Field::from_vec([1, 3], vec![5, 0, 2])?;
+/// assert_eq!(accumulate_weights(&directions, &rain)?.as_slice(), [5, 5, 7]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Result<Field<i64>> {
     if weights.size() != directions.size() {
         return Err(Error::value("weights", format!("{:?} cells", weights.size()), format!("{:?}", directions.size())));
@@ -68,6 +93,19 @@ pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Resu
 /// # Errors
 /// Returns an error that names the cell if a weight is not finite, and an error if the sum of the magnitudes is not
 /// finite.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::accumulate::{accumulate_weights, quantize_weights};
+/// use thalweg_flow::{Directions, OUT};
+///
+/// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
+/// let (parts, size) = quantize_weights(&Field::from_vec([1, 3], vec![0.5, 0.25, 0.25])?)?;
+/// let sums = accumulate_weights(&directions, &parts)?.map(|sum| *sum as f64 * size);
+/// assert_eq!(sums.as_slice(), [0.5, 0.75, 1.0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn quantize_weights(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
     if let Some(k) = weights.as_slice().iter().position(|weight| !weight.is_finite()) {
         let name = format!("weight at row {}, column {}", k / weights.cols(), k % weights.cols());
@@ -84,6 +122,18 @@ pub fn quantize_weights(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
 }
 
 /// Returns the row-major indices of the cells with data, each before its receiver. Cells on a cycle are omitted.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::accumulate::upstream_order;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// // Three cells that drain to the west. In this order, one pass over the cells carries values downstream.
+/// let directions = Directions::from(Field::from_vec([1, 3], vec![OUT, 4, 4])?);
+/// assert_eq!(upstream_order(&directions), [2, 1, 0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn upstream_order(directions: &Directions) -> Vec<u32> {
     let cascade = Cascade::over(directions);
     let mut donors = cascade.donors(directions);

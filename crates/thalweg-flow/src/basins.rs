@@ -12,6 +12,20 @@ use thalweg_core::{Cell, Error, Field, Result};
 ///
 /// # Errors
 /// Returns an error if the directions do not have the land's size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::basins::basins;
+/// use thalweg_flow::d8::route_d8;
+///
+/// // The second cell is a divide that drains down its steeper side, to the west.
+/// let terrain = Terrain::from_metres(Grid::new([1, 4], 10.0)?, &[1.0, 3.0, 2.0, 0.0])?;
+/// let land = Land::of(&terrain);
+/// assert_eq!(basins(&land, &route_d8(&land))?.as_slice(), [1, 1, 2, 2]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
     check("directions", directions, land.grid.size)?;
     let mut outlets = Field::new(directions.size(), CIRCLE);
@@ -44,6 +58,19 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
 ///
 /// # Errors
 /// Returns an error if the cell is outside the directions or has no data.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Cell, Field};
+/// use thalweg_flow::basins::catchment;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// let directions = Directions::from(Field::from_vec([1, 5], vec![0, 0, 0, OUT, 4])?);
+/// let upstream = catchment(&directions, Cell::new(0, 2))?;
+/// assert_eq!(upstream.as_slice(), [true, true, true, false, false]);
+/// assert!(catchment(&directions, Cell::new(0, 5)).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn catchment(directions: &Directions, cell: impl Into<Cell>) -> Result<Field<bool>> {
     let [rows, cols] = directions.size();
     let cell = cell.into();

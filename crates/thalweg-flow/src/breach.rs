@@ -9,6 +9,16 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result};
 
 /// Limits of breaching; [`BreachLimits::default`] sets none.
+///
+/// # Examples
+/// ```
+/// use thalweg_flow::breach::BreachLimits;
+///
+/// // Channels of any length, none deeper than 5 m.
+/// let limits = BreachLimits { depth: 5.0, ..BreachLimits::default() };
+/// assert!(limits.check().is_ok() && limits.length.is_infinite());
+/// assert!(BreachLimits { depth: -1.0, ..limits }.check().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BreachLimits {
     /// The greatest depth of a cut in metres, 0 or more, or infinite.
@@ -70,6 +80,24 @@ pub struct Breached {
 ///
 /// # Errors
 /// Returns an error if a limit is negative or NaN.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Edge, Grid, Height, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::breach::{BreachLimits, breach_depressions};
+///
+/// // A pit at 2 m behind a sill of 4 m, in a valley that is open to the east only.
+/// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+/// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 5], 10.0)? }, &[5.0, 2.0, 4.0, 3.0, 1.0])?;
+/// let land = Land::of(&terrain);
+/// let breached = breach_depressions(&land, &BreachLimits::default())?;
+/// assert_eq!(breached.ground.as_slice(), [5.0, 2.0, 2.0, 2.0, 1.0].map(Height::saturating));
+/// // The channel is 2 m deep at the sill.
+/// let shallow = BreachLimits { depth: 1.0, ..BreachLimits::default() };
+/// assert_eq!(breach_depressions(&land, &shallow)?.kept, 1);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn breach_depressions(land: &Land<'_>, limits: &BreachLimits) -> Result<Breached> {
     limits.check()?;
     let reach = limits.length / land.grid.cell;

@@ -17,6 +17,26 @@ use thalweg_core::{Cell, Field, Result};
 ///
 /// # Errors
 /// Returns an error if the fields do not have the land's size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Terrain};
+/// use thalweg_flow::accumulate::count_upstream_cells;
+/// use thalweg_flow::channels::trace_channels;
+/// use thalweg_flow::{Directions, Land, OUT, VOID};
+///
+/// // Two sources in the north meet in the middle and flow on to the south.
+/// let codes = Field::from_vec([3, 3], vec![1, VOID, 3, VOID, 2, VOID, VOID, OUT, VOID])?;
+/// let directions = Directions::from(codes);
+/// let streams = directions.map(|code| *code != VOID);
+/// let terrain = Terrain::new(Grid::new([3, 3], 10.0)?);
+/// let counts = count_upstream_cells(&directions);
+/// let reaches = trace_channels(&Land::of(&terrain), &directions, &counts, &streams)?.reaches;
+/// assert_eq!(reaches.len(), 3);
+/// assert_eq!(reaches[0].downstream, Some(2));
+/// assert_eq!((reaches[2].order, reaches[2].length), (2, 10.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn trace_channels(
     land: &Land<'_>,
     directions: &Directions,

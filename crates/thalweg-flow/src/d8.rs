@@ -14,6 +14,21 @@ use thalweg_core::{Field, Topology};
 /// Flat areas drain towards their lower edge (see [`flats`]); on a filled surface every cell drains. Rim cells
 /// without a lower neighbour, and sinks, are [`OUT`]. Other cells without a receiver are [`PIT`], and cells without
 /// data are [`VOID`]. The land must be one that [`Land::check`] accepts.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_flow::d8::route_d8;
+/// use thalweg_flow::{D8, Land, OUT};
+///
+/// let heights = [9.0, 9.0, 9.0, 9.0, 5.0, 4.0, 9.0, 9.0, 1.0];
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// let directions = route_d8(&Land::of(&terrain));
+/// // The diagonal fall of 4 m over 14.1 m is steeper than the fall of 1 m over 10 m to the east.
+/// assert_eq!(directions[(1, 1)], D8::SouthEast.code());
+/// assert_eq!(directions[(2, 2)], OUT);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn route_d8(land: &Land<'_>) -> Directions {
     let mut directions = descents(land, &land.parts());
     flats::cross(land, &mut directions);

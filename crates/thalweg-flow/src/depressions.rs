@@ -14,6 +14,26 @@ use thalweg_core::{Cell, Edge, Field, Height};
 ///
 /// Sills are ordered by level, then by a hash of the sill's world cell. At one sill cell, the neighbouring cells are
 /// connected in order of height, then of their hash, and the way out of the land comes last.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Edge, Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::depressions::Hierarchy;
+///
+/// // Pits at 1 m and 2 m with a sill of 3 m between them; together they spill to the east at 4 m.
+/// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+/// let heights = [5.0, 1.0, 3.0, 2.0, 4.0, 0.0];
+/// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 6], 10.0)? }, &heights)?;
+/// let hierarchy = Hierarchy::of(&Land::of(&terrain));
+/// assert_eq!((hierarchy.leaves(), hierarchy.depressions.len()), (2, 3));
+/// let merged = hierarchy.depressions[2];
+/// assert_eq!(merged.children, Some([0, 1]));
+/// assert_eq!(merged.spill.map(|spill| spill.level.metres()), Some(4.0));
+/// // Its cells are 3 m, 1 m and 2 m deep.
+/// assert_eq!(merged.volume, 6 * 65_536);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hierarchy {

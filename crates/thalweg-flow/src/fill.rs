@@ -16,6 +16,25 @@ use thalweg_core::{Field, Height};
 /// another can be passes, which bounds the size of the graph (as in the join trees of Carr, Snoeyink & Axen 2003,
 /// doi:10.1016/S0925-7721(02)00093-7). Cells without data stay as they are. The land must be one that [`Land::check`]
 /// accepts.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Height, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::fill::fill_depressions;
+///
+/// // The water in the middle leaves over the sill of 6 m at the eastern edge.
+/// let heights = [
+///     9.0, 9.0, 9.0, 9.0,
+///     9.0, 3.0, 4.0, 9.0,
+///     9.0, 9.0, 5.0, 6.0,
+///     9.0, 9.0, 9.0, 9.0,
+/// ];
+/// let terrain = Terrain::from_metres(Grid::new([4, 4], 10.0)?, &heights)?;
+/// let filled = fill_depressions(&Land::of(&terrain));
+/// assert_eq!(filled.row(1), [9.0, 6.0, 6.0, 9.0].map(Height::saturating));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn fill_depressions(land: &Land<'_>) -> Field<Height> {
     filled(land, &land.parts())
 }

@@ -10,6 +10,23 @@ use thalweg_core::{Field, Height, Result};
 /// The number of upstream cells and the upstream order are computed on first use and kept. All fields have the grid's
 /// size, row by row from the north-western corner. The graph does not change; to change one of its fields, take it out
 /// with [`FlowGraph::into_parts`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Edge, Grid, Terrain};
+/// use thalweg_flow::{FlowGraph, Land};
+///
+/// // A pit of 2 m in a valley that is open to the east only.
+/// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+/// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 5], 10.0)? }, &[5.0, 2.0, 3.0, 4.0, 1.0])?;
+/// let graph = FlowGraph::new(&Land::of(&terrain));
+/// assert_eq!(graph.depths(&terrain.ground)[(0, 1)].metres(), 2.0);
+/// assert_eq!(graph.next(1), Some(2));
+/// assert_eq!(graph.upstream_cells().as_slice(), [1, 2, 3, 4, 5]);
+/// // The discharge if each cell yields 0.5 m³/s.
+/// assert_eq!(graph.yields(0.5).as_slice(), [0.5, 1.0, 1.5, 2.0, 2.5]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 // `OnceLock` would block: a thread that waits for its own sums could steal a job that requests them again.
 #[derive(Debug, Clone)]
 pub struct FlowGraph {

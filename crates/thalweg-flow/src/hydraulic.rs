@@ -11,12 +11,31 @@ pub const WIDTH: f32 = 7.2;
 pub const DEPTH: f32 = 0.27;
 
 /// Returns the width in metres of a stream of `discharge` m³/s: 7.2·Q^0.5; 0 if there is no flow.
+///
+/// # Examples
+/// ```
+/// use thalweg_flow::hydraulic::channel_width;
+///
+/// // Four times the discharge, twice the width.
+/// assert_eq!(channel_width(1.0), 7.2);
+/// assert_eq!(channel_width(4.0), 14.4);
+/// ```
 pub fn channel_width(discharge: f32) -> f32 {
     // NaN counts as no flow, like negative values.
     WIDTH * discharge.max(0.0).sqrt()
 }
 
 /// Returns the mean depth in metres of a stream of `discharge` m³/s: 0.27·Q^0.4; 0 if there is no flow.
+///
+/// # Examples
+/// ```
+/// use thalweg_flow::hydraulic::{channel_depth, channel_width, flow_velocity};
+///
+/// // Width, depth and velocity carry the discharge.
+/// let discharge = 50.0;
+/// let carried = channel_width(discharge) * channel_depth(discharge) * flow_velocity(discharge);
+/// assert!((carried / discharge - 1.0).abs() < 1e-5);
+/// ```
 pub fn channel_depth(discharge: f32) -> f32 {
     if discharge > 0.0 { DEPTH * libm::powf(discharge, 0.4) } else { 0.0 }
 }

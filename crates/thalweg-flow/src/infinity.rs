@@ -41,6 +41,22 @@ fn multiple(direction: D8) -> usize {
 /// facet descends, for example on the flats of a filled surface, the angle is that of the D8 direction. If one
 /// neighbour of a facet is outside or has no data, the facet's other edge still counts. `directions` must be those of
 /// the same land, which must be one that [`Land::check`] accepts.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::d8::route_d8;
+/// use thalweg_flow::infinity::route_d_infinity;
+///
+/// // A plane that falls 2 m per cell to the east and 1 m per cell to the north.
+/// let ground = Field::generate([3, 3], |i, j| Height::saturating(20.0 + i as f64 - 2.0 * j as f64));
+/// let terrain = Terrain::from_ground(Grid::new([3, 3], 10.0)?, ground)?;
+/// let land = Land::of(&terrain);
+/// let angles = route_d_infinity(&land, &route_d8(&land));
+/// assert!((angles[(1, 1)] - 0.5_f32.atan()).abs() < 1e-6);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> {
     Field::generate(directions.size(), |i, j| {
         let code = directions[(i, j)];
@@ -156,6 +172,25 @@ fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator
 ///
 /// # Errors
 /// Returns an error if sizes differ, or if angles from elsewhere lead outside, to a cell without data, or in cycles.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::d8::route_d8;
+/// use thalweg_flow::infinity::{NONE, accumulate_d_infinity, route_d_infinity};
+///
+/// let ground = Field::generate([3, 3], |i, j| Height::saturating(20.0 + i as f64 - 2.0 * j as f64));
+/// let terrain = Terrain::from_ground(Grid::new([3, 3], 10.0)?, ground)?;
+/// let land = Land::of(&terrain);
+/// let directions = route_d8(&land);
+/// let angles = route_d_infinity(&land, &directions);
+/// let sums = accumulate_d_infinity(&directions, &angles, &Field::new([3, 3], 1000))?;
+/// // Nothing is lost: the cells where water leaves hold the 1000 parts of each of the nine cells.
+/// let ends = sums.as_slice().iter().zip(angles.as_slice()).filter(|(_, angle)| **angle == NONE);
+/// assert_eq!(ends.map(|(sum, _)| *sum).sum::<i64>(), 9000);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
     same_size("angles", angles.size(), directions.size())?;
     same_size("weights", weights.size(), directions.size())?;

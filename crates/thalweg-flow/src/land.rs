@@ -6,6 +6,22 @@ use crate::{Neighbourhood, lot};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 
 /// An elevation surface, its missing data, and the places where water leaves it.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Cell, Edge, Grid, Terrain};
+/// use thalweg_flow::d8::route_d8;
+/// use thalweg_flow::{Land, OUT};
+///
+/// // Walls on all four sides: water leaves at the given outlet only.
+/// let grid = Grid { edges: [Edge::Closed; 4], ..Grid::new([1, 4], 10.0)? };
+/// let terrain = Terrain::from_metres(grid, &[4.0, 3.0, 2.0, 3.0])?;
+/// let outlets = [Cell::new(0, 2)];
+/// let land = Land { outlets: &outlets, ..Land::of(&terrain) };
+/// land.check()?;
+/// assert_eq!(route_d8(&land).as_slice(), [0, 0, OUT, 4]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Land<'a> {
     /// The cell size, open and closed edges, the sea level, and world cells.

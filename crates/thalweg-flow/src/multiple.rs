@@ -35,6 +35,21 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 /// # Errors
 /// Returns an error if directions or weights do not have the land's size, if a weight is negative, if the sum of all
 /// weights exceeds an i64, or if the exponent is outside [`EXPONENTS`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::d8::route_d8;
+/// use thalweg_flow::multiple::accumulate_multiple;
+///
+/// // A ridge between two equally steep slopes: half of its flow runs down either side.
+/// let terrain = Terrain::from_metres(Grid::new([1, 3], 10.0)?, &[1.0, 2.0, 1.0])?;
+/// let land = Land::of(&terrain);
+/// let gathered = accumulate_multiple(&land, &route_d8(&land), 1.1, Field::new([1, 3], 1000))?;
+/// assert_eq!(gathered.sums.as_slice(), [1500, 1000, 1500]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn accumulate_multiple(
     land: &Land<'_>,
     directions: &Directions,

@@ -49,6 +49,26 @@ pub struct Outlets {
 ///
 /// # Errors
 /// Returns an error if a least size is negative or NaN, or if the pools have another size than the ground.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Edge, Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::outlets::{LakeLimits, open_outlets};
+///
+/// // A pit at 2 m behind a sill of 4 m, in a valley that is open to the east only; cells are 10 m wide.
+/// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+/// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 5], 10.0)? }, &[5.0, 2.0, 4.0, 3.0, 1.0])?;
+/// let land = Land::of(&terrain);
+/// let lake = open_outlets(&land, None, &LakeLimits { depth: 1.0, area: 50.0 })?;
+/// assert_eq!(lake.ground, terrain.ground);
+/// assert_eq!(lake.pools[(0, 1)].metres(), 2.0);
+/// // The pit is too shallow for this limit. It is filled, because a channel would remove more ground.
+/// let filled = open_outlets(&land, None, &LakeLimits { depth: 3.0, area: 50.0 })?;
+/// assert_eq!(filled.pools[(0, 1)].metres(), 0.0);
+/// assert!(filled.ground[(0, 1)] > filled.ground[(0, 2)]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
     for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
         if value.is_nan() || value < 0.0 {

@@ -57,6 +57,29 @@ pub struct FilledPool {
 /// # Errors
 /// Returns an error if sizes differ, if water is negative or more than 2⁶³ − 1 units in total, or if it would rise
 /// above the valid heights.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::height::UNITS;
+/// use thalweg_core::{Edge, Field, Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_flow::depressions::Hierarchy;
+/// use thalweg_flow::spill::fill_spill_merge;
+///
+/// // Pits at 1 m and 2 m with a sill of 3 m between them. 2.5 m of water is poured into the first.
+/// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+/// let heights = [5.0, 1.0, 3.0, 2.0, 4.0, 0.0];
+/// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 6], 10.0)? }, &heights)?;
+/// let land = Land::of(&terrain);
+/// let mut water = Field::new([1, 6], 0);
+/// water[(0, 1)] = (2.5 * UNITS) as i64;
+/// let standing = fill_spill_merge(&land, &Hierarchy::of(&land), &water)?;
+/// // It fills the first to the sill, and the rest spills into the second.
+/// assert_eq!(standing.depth[(0, 1)].metres(), 2.0);
+/// assert_eq!(standing.depth[(0, 3)].metres(), 0.5);
+/// assert_eq!(standing.left, 0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<StandingWater> {
     check(land.ground.size(), hierarchy, water)?;
     let mut pour = Pour::new(&hierarchy.depressions, 0, &[]);

@@ -12,6 +12,19 @@ use thalweg_core::{Field, Grid, Topology};
 /// together with the grid topology that determines which cell that neighbour is.
 ///
 /// Directions converted from a field of codes have no looped axis. A code never leads out of the field.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
+/// assert_eq!((directions.next(0), directions.next(2)), (Some(1), None));
+/// // Where columns are looped, the last is adjacent to the first.
+/// let looped = Directions::from(Field::from_vec([1, 3], vec![0_u8, OUT, 0])?).looped([false, true]);
+/// assert_eq!(looped.next(2), Some(0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Directions {
     codes: Field<u8>,
@@ -72,6 +85,15 @@ impl DerefMut for Directions {
 
 /// Returns the row-major index of the receiver of cell `k` in a field with `cols` columns and no looped axis; `None`
 /// if it has none. `direction` must not lead out of the field.
+///
+/// # Examples
+/// ```
+/// use thalweg_flow::{D8, OUT, downstream};
+///
+/// // Cell 4 is the middle of three rows and columns, cell 8 the south-eastern corner.
+/// assert_eq!(downstream(4, D8::SouthEast.code(), 3), Some(8));
+/// assert_eq!(downstream(8, OUT, 3), None);
+/// ```
 #[inline]
 pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
     let [di, dj] = D8::from_code(direction)?.offset();

@@ -22,6 +22,22 @@ pub fn least(threshold: f64, cell_area: f64) -> u64 {
 ///
 /// # Errors
 /// Returns an error if `gathered` does not have the land's size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Height, Terrain};
+/// use thalweg_flow::streams::streams;
+/// use thalweg_flow::{FlowGraph, Land};
+///
+/// // A slope down to the sea, which the eastern cell belongs to.
+/// let grid = Grid { sea_level: Some(Height::ZERO), ..Grid::new([1, 3], 10.0)? };
+/// let terrain = Terrain::from_metres(grid, &[2.0, 1.0, 0.0])?;
+/// let land = Land::of(&terrain);
+/// let graph = FlowGraph::new(&land);
+/// assert_eq!(graph.upstream_cells().as_slice(), [1, 2, 3]);
+/// assert_eq!(streams(&land, graph.upstream_cells(), 2)?.as_slice(), [false, true, false]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>, least: T) -> Result<Field<bool>> {
     check("gathered", gathered, land.grid.size)?;
     Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
@@ -33,6 +49,19 @@ pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>
 ///
 /// # Errors
 /// Returns an error if directions and streams differ in size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::strahler;
+/// use thalweg_flow::{Directions, OUT, VOID};
+///
+/// // Two sources meet in the middle; a third joins at the outlet.
+/// let directions = Directions::from(Field::from_vec([3, 3], vec![1, VOID, 3, VOID, 2, VOID, 0, OUT, VOID])?);
+/// let streams = directions.map(|code| *code != VOID);
+/// assert_eq!(strahler(&directions, &streams)?.as_slice(), [1, 0, 1, 0, 2, 0, 1, 2, 0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
     gather(directions, streams, strahler_order)
 }
@@ -42,6 +71,19 @@ pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<
 ///
 /// # Errors
 /// Returns an error if directions and streams differ in size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::shreve;
+/// use thalweg_flow::{Directions, OUT, VOID};
+///
+/// // Two sources meet in the middle; a third joins at the outlet.
+/// let directions = Directions::from(Field::from_vec([3, 3], vec![1, VOID, 3, VOID, 2, VOID, 0, OUT, VOID])?);
+/// let streams = directions.map(|code| *code != VOID);
+/// assert_eq!(shreve(&directions, &streams)?.as_slice(), [1, 0, 1, 0, 2, 0, 1, 3, 0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
     gather(directions, streams, shreve_magnitude)
 }
@@ -93,6 +135,18 @@ pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -
 
 /// Returns the length of the longest flow path from a divide down to each cell, from centre to centre, in metres; 0
 /// on divides and where there is no data. `cell` is the side of a cell in metres.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::upstream_length;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// // One cell drains to the outlet from the west, two from the east; cells are 10 m wide.
+/// let directions = Directions::from(Field::from_vec([1, 4], vec![0, OUT, 4, 4])?);
+/// assert_eq!(upstream_length(&directions, 10.0).as_slice(), [0.0, 20.0, 10.0, 0.0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     let mut length = Field::new(directions.size(), 0.0);
     for k in accumulate::upstream_order(directions) {
@@ -109,6 +163,17 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
 
 /// Returns the length of the flow path from each cell down to its outlet, from centre to centre, in metres; 0 at
 /// outlets and where there is no data. `cell` is the side of a cell in metres.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::outlet_distance;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// let directions = Directions::from(Field::from_vec([1, 4], vec![0, OUT, 4, 4])?);
+/// assert_eq!(outlet_distance(&directions, 10.0).as_slice(), [10.0, 0.0, 10.0, 20.0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     let mut distance = Field::new(directions.size(), 0.0);
     for k in accumulate::upstream_order(directions).into_iter().rev() {
@@ -128,6 +193,18 @@ fn step(direction: u8, cell: f64) -> f64 {
 
 /// Converts directions to ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays,
 /// 255 where there is no data.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::to_esri_codes;
+/// use thalweg_flow::{D8, Directions, OUT, VOID};
+///
+/// let codes = vec![D8::East.code(), D8::South.code(), VOID, OUT];
+/// let directions = Directions::from(Field::from_vec([2, 2], codes)?);
+/// assert_eq!(to_esri_codes(&directions).as_slice(), [1, 4, 255, 0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
     directions.map(|code| match (D8::from_code(*code), *code) {
         (Some(direction), _) => direction.to_esri(),
@@ -141,6 +218,21 @@ pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
 ///
 /// # Errors
 /// Returns an error that names the cell if a number is not a valid code.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::OUT;
+/// use thalweg_flow::streams::from_esri_codes;
+///
+/// // The last cell drains to the east, over the edge of the raster.
+/// let codes = Field::from_vec([1, 3], vec![1_u8, 1, 1])?;
+/// assert_eq!(from_esri_codes(&codes, [false; 2])?.as_slice(), [0, 0, OUT]);
+/// let wrong = Field::from_vec([1, 3], vec![1_u8, 3, 1])?;
+/// let message = from_esri_codes(&wrong, [false; 2]).unwrap_err().to_string();
+/// assert!(message.contains("row 0, column 1"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
     let (topology, cols) = (Topology { size: codes.size(), looped }, codes.cols());
     if let Some(k) =
@@ -168,6 +260,21 @@ pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Direction
 /// # Errors
 /// Returns an error if directions and areas differ in size, if θ is not within 0 to 2, or if A₀ is not positive and
 /// finite.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::chi;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
+/// let areas = Field::from_vec([1, 3], vec![100.0, 100.0, 400.0])?;
+/// // With A₀ = 400 m² and θ = 0.5 the integrand is 2, 2 and 1.
+/// let found = chi(&directions, &areas, 10.0, 0.5, 400.0)?;
+/// assert!((found[(0, 1)] - 15.0).abs() < 1e-9);
+/// assert!((found[(0, 0)] - 35.0).abs() < 1e-9);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
     check("areas", areas, directions.size())?;
     check_range("theta", theta, 0.0..=2.0)?;
@@ -193,6 +300,21 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
 ///
 /// # Errors
 /// Returns an error if directions, surface and areas differ in size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Height};
+/// use thalweg_flow::streams::ksn;
+/// use thalweg_flow::{Directions, OUT};
+///
+/// // A slope of 0.1 with a drainage area of 100 m² everywhere: 0.1 · 100^0.5 = 1.
+/// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
+/// let surface = Field::from_vec([1, 3], [2.0, 1.0, 0.0].map(Height::saturating).to_vec())?;
+/// let found = ksn(&directions, &surface, &Field::new([1, 3], 100.0), 10.0, 0.5)?;
+/// assert!((found[(0, 0)] - 1.0).abs() < 1e-9);
+/// assert_eq!(found[(0, 2)], 0.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn ksn(
     directions: &Directions,
     surface: &Field<Height>,

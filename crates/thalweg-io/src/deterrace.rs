@@ -26,6 +26,21 @@ const COARSEST: usize = 4;
 /// Moves every height by at most half of `step` metres so that terraces `step` apart become slopes. Cells where
 /// `nodata`, of the ground's size, is true keep their height and do not affect their neighbours. A step that is not
 /// positive and finite changes nothing. The result does not depend on the number of threads.
+///
+/// # Examples
+/// An oblique plane that was rounded to steps of 4 m is restored.
+///
+/// ```
+/// use thalweg_core::{Field, Height};
+/// use thalweg_io::deterrace::deterrace;
+///
+/// let plane = |i: usize, j: usize| 0.31 * i as f64 + 0.17 * j as f64 + 1.0;
+/// let mut ground = Field::generate([64, 96], |i, j| Height::saturating((plane(i, j) / 4.0).round() * 4.0));
+/// let error = |ground: &Field<Height>| (ground[(32, 48)].metres() - plane(32, 48)).abs();
+/// assert!(error(&ground) > 0.5);
+/// deterrace(&mut ground, None, 4.0);
+/// assert!(error(&ground) < 0.5);
+/// ```
 pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step: f64) {
     if ground.is_empty() || !(step.is_finite() && step > 0.0) {
         return;

@@ -36,6 +36,25 @@ impl Saved {
 
 /// Files that are written but do not have their names yet. If it is dropped before [`Draft::commit`], all folders stay
 /// as they were.
+///
+/// # Examples
+/// A file gets its name by [`Draft::commit`].
+///
+/// ```
+/// use thalweg_io::{Draft, MemoryFiles, Saved, write_text};
+///
+/// let files = MemoryFiles::default();
+/// let draft = Draft::new(|draft| {
+///     let place = draft.place(files.path("out/notes.txt"))?;
+///     write_text(&place, "done")?;
+///     draft.take(Saved { files: vec![place.into()], said: Vec::new() });
+///     Ok(())
+/// })?;
+/// assert!(files.get("out/notes.txt").is_none());
+/// draft.commit(&[])?;
+/// assert_eq!(files.get("out/notes.txt").as_deref(), Some(b"done".as_slice()));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Draft {
     staging: Staging,

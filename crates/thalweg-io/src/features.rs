@@ -53,6 +53,25 @@ pub struct Feature {
 ///
 /// # Errors
 /// Returns the errors of [`save_features`].
+///
+/// # Examples
+/// A reach of two cells in GeoJSON. Without a CRS the north-western corner is at 0, 0.
+///
+/// ```
+/// use thalweg_core::terrain::ChannelReach;
+/// use thalweg_core::{Cell, Grid};
+/// use thalweg_io::MemoryFiles;
+/// use thalweg_io::features::save_reaches;
+///
+/// let files = MemoryFiles::default();
+/// let reach = ChannelReach { cells: vec![Cell::new(0, 0), Cell::new(1, 1)], ..ChannelReach::default() };
+/// save_reaches(files.path("reaches.geojson"), &[reach], &Grid::new([3, 2], 10.0)?)?;
+/// let bytes = files.get("reaches.geojson").unwrap();
+/// let found: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+/// let line = serde_json::json!([[5.0, -5.0], [15.0, -15.0]]);
+/// assert_eq!(found["features"][0]["geometry"]["coordinates"], line);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_reaches(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &Grid) -> Result<Vec<String>> {
     save_all(&path.into(), reaches, reach_feature, grid)
 }
@@ -62,6 +81,24 @@ pub fn save_reaches(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &
 ///
 /// # Errors
 /// Returns the errors of [`save_features`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{ChannelReach, Hydraulics};
+/// use thalweg_core::{Cell, Grid};
+/// use thalweg_io::MemoryFiles;
+/// use thalweg_io::features::save_streams;
+///
+/// let files = MemoryFiles::default();
+/// let hydraulics = Some(Hydraulics { discharge: 4.0, width: 14.5, ..Hydraulics::default() });
+/// let cells = vec![Cell::new(0, 0), Cell::new(1, 1)];
+/// let reach = ChannelReach { cells, hydraulics, ..ChannelReach::default() };
+/// save_streams(files.path("rivers.geojson"), &[reach], &Grid::new([3, 2], 10.0)?)?;
+/// let bytes = files.get("rivers.geojson").unwrap();
+/// let found: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+/// assert_eq!(found["features"][0]["properties"]["discharge_m3_s"], 4.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_streams(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &Grid) -> Result<Vec<String>> {
     let feature = |reach: &ChannelReach| {
         let mut feature = reach_feature(reach);
@@ -165,6 +202,28 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
 ///
 /// # Errors
 /// Returns the errors of [`save_features`].
+///
+/// # Examples
+/// A pool of one cell of 10 m, 2 m deep.
+///
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_io::MemoryFiles;
+/// use thalweg_io::features::save_lakes;
+/// use thalweg_render::products::lakes::outline_lakes;
+///
+/// let depth = |i: usize, j: usize| if (i, j) == (1, 1) { 2.0 } else { 0.0 };
+/// let ground = Field::generate([4, 4], |i, j| Height::saturating(-depth(i, j)));
+/// let terrain = Terrain::from_ground(Grid::new([4, 4], 10.0)?, ground)?;
+/// let (lakes, _) = outline_lakes(&terrain, &Field::generate([4, 4], |i, j| Height::saturating(depth(i, j))))?;
+///
+/// let files = MemoryFiles::default();
+/// save_lakes(files.path("lakes.geojson"), &lakes, &terrain.grid)?;
+/// let bytes = files.get("lakes.geojson").unwrap();
+/// let found: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+/// assert_eq!(found["features"][0]["properties"]["volume_m3"], 200.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_lakes(path: impl Into<FilePath>, lakes: &[Lake], grid: &Grid) -> Result<Vec<String>> {
     let feature =
         |lake: &Lake| Feature { shape: Geometry::Area(vec![lake.outline.clone()]), properties: lake_properties(lake) };

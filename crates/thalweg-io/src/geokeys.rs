@@ -190,6 +190,23 @@ pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
 }
 
 /// Makes a georeference of a projected CRS from its EPSG code, with pixels as areas.
+///
+/// # Examples
+/// A terrain in UTM zone 32 N, whose north-western corner is at 500 000 E, 5 100 000 N.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_io::geokeys::projected_crs;
+/// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+///
+/// let place = projected_crs(32_632, [500_000.0, 30.0, 0.0, 5_100_000.0, 0.0, -30.0]);
+/// let grid = Grid { georeference: Some(place), ..Grid::new([2, 2], 30.0)? };
+/// let files = MemoryFiles::default();
+/// save(files.path("dem.tif"), &Terrain::new(grid), &SaveOptions::default())?;
+/// let grid = load(files.path("dem.tif"), &LoadOptions::default())?.terrain.grid;
+/// assert_eq!((grid.georeference.unwrap().epsg(), grid.cell), (Some(32_632), 30.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn projected_crs(epsg: u16, transform: [f64; 6]) -> Georeference {
     Georeference { transform: Some(transform), ..of_code(epsg, false) }
 }

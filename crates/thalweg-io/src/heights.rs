@@ -15,6 +15,21 @@ use thalweg_core::{Cell, Height};
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 
 /// Properties that the file itself does not specify, or that override it.
+///
+/// # Examples
+/// A PNG without a sidecar specifies neither heights nor the cell size.
+///
+/// ```
+/// use thalweg_io::{LoadOptions, MemoryFiles, Raster, Samples, load, write};
+///
+/// let files = MemoryFiles::default();
+/// write(files.path("dem.png"), &Raster::new([1, 2], Samples::U16(vec![0, 65_535])))?;
+/// let options = LoadOptions { height: Some([100.0, 300.0]), cell_size: Some(5.0), ..LoadOptions::default() };
+/// let terrain = load(files.path("dem.png"), &options)?.terrain;
+/// assert_eq!(terrain.metres().as_slice(), [100.0, 300.0]);
+/// assert_eq!(terrain.grid.cell, 5.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadOptions {

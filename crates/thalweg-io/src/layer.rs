@@ -15,6 +15,23 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 /// # Errors
 /// Returns the errors of [`read`]; an error if the size differs from the grid's; an error that names the cell if a
 /// value is NaN, infinite, no data, or out of the layer's range.
+///
+/// # Examples
+/// A mask of 8 bits, painted in another program: 255 is the share 1.
+///
+/// ```
+/// use thalweg_core::terrain::{Cells, PROTECT};
+/// use thalweg_core::{Field, Grid};
+/// use thalweg_io::{MemoryFiles, Raster, Samples, load_layer, write};
+///
+/// let files = MemoryFiles::default();
+/// write(files.path("mask.png"), &Raster::new([1, 2], Samples::U8(vec![0, 255])))?;
+/// let cells = load_layer(files.path("mask.png"), &Grid::new([1, 2], 10.0)?, &PROTECT)?;
+/// assert_eq!(cells, Cells::Float(Field::from_vec([1, 2], vec![0.0, 1.0])?));
+/// // The size must be that of the grid.
+/// assert!(load_layer(files.path("mask.png"), &Grid::new([2, 2], 10.0)?, &PROTECT).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn load_layer(path: impl Into<FilePath>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
     read_layer(path, read(path)?, grid, spec, None)

@@ -97,6 +97,17 @@ use thalweg_core::{Error, Result, Size};
 const MAX_BYTES: u64 = 16 * MAX_CELLS;
 
 /// A file format.
+///
+/// # Examples
+/// ```
+/// use thalweg_io::{Format, SampleType};
+///
+/// assert_eq!(Format::of("alps/DEM.TIF")?, Format::Tiff);
+/// assert_eq!(Format::Png.writes(), [SampleType::U16, SampleType::U8]);
+/// assert!(Format::Hgt.writes().is_empty(), "read only");
+/// assert!(Format::of("dem.jpg").unwrap_err().to_string().contains(".tif"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -253,6 +264,17 @@ pub fn mask_path(path: &Path) -> PathBuf {
 /// # Errors
 /// Returns an error if there are no bytes, if the bytes are broken, of another format, too large, or not as many as the
 /// sidecar specifies; or if the format is [`Format::Vrt`], which is read by its path.
+///
+/// # Examples
+/// ```
+/// use thalweg_io::{Format, decode};
+///
+/// let text = b"ncols 2\nnrows 2\ncellsize 10\nNODATA_value -9999\n1 2\n3 4.5\n";
+/// let raster = decode(Format::Ascii, text, None)?;
+/// assert_eq!((raster.size, raster.samples.get(3), raster.nodata), ([2, 2], 4.5, Some(-9999.0)));
+/// assert!(decode(Format::Png, text, None).unwrap_err().to_string().contains("ESRI ASCII grid"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
     decoded(format, bytes, sidecar).map_err(|problem| Error::content("file", problem))
 }
@@ -298,6 +320,19 @@ pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>> {
 /// # Errors
 /// Returns an error for an unknown extension, for a sample type that the format cannot store ([`Format::writes`]), if
 /// there are no samples or not one per cell, or if the file cannot be written.
+///
+/// # Examples
+/// ```
+/// use thalweg_io::{MemoryFiles, Raster, Samples, read, write};
+///
+/// let files = MemoryFiles::default();
+/// let raster = Raster::new([2, 3], Samples::I16(vec![-1, 0, 1, 2, 3, 4]));
+/// write(files.path("steps.npy"), &raster)?;
+/// assert_eq!(read(files.path("steps.npy"))?.samples, raster.samples);
+/// // PNG cannot store negative numbers.
+/// assert!(write(files.path("steps.png"), &raster).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn write(path: impl Into<FilePath>, raster: &Raster) -> Result<()> {
     write_as(&path.into(), raster, Overviews::of(raster.samples.kind()), None)
 }

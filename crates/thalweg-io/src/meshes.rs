@@ -69,6 +69,22 @@ const OBJ: &str = MESH_FILES[1].ending;
 /// # Errors
 /// Returns an error for an unknown extension, for a scene that the format cannot store, for a name that cannot be
 /// written in the text of an OBJ, or if a file cannot be written.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_io::meshes::draft_mesh;
+/// use thalweg_render::products::chunks::{ChunkOptions, ChunkedMesh};
+/// use thalweg_render::products::glb::GlbOptions;
+/// use thalweg_render::products::mesh_scene::MeshScene;
+///
+/// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
+/// let scene = MeshScene::of(ChunkedMesh::of(&terrain, &ChunkOptions::default())?);
+/// let folder = tempfile::tempdir().unwrap();
+/// draft_mesh(&folder.path().join("land.glb"), &scene, &GlbOptions::default())?.commit(&[])?;
+/// assert!(folder.path().join("land.glb").is_file());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Result<Draft> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let kinds = MESH_ENDINGS.map(|ending| format!(".{ending}")).join(", ");

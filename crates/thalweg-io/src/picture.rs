@@ -15,6 +15,17 @@ use thalweg_render::pictures::water::Water;
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
+///
+/// # Examples
+/// ```
+/// use thalweg_io::{MemoryFiles, save_picture};
+/// use thalweg_render::pictures::picture::Picture;
+///
+/// let files = MemoryFiles::default();
+/// save_picture(files.path("blue.png"), &Picture::new([2, 2], [30, 60, 200]))?;
+/// assert!(files.get("blue.png").is_some_and(|bytes| bytes.starts_with(b"\x89PNG")));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_picture(path: impl Into<FilePath>, picture: &Picture) -> Result<()> {
     let path = &path.into();
     atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
@@ -40,6 +51,21 @@ pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<
 ///
 /// # Errors
 /// Returns the errors of [`save_picture`], of [`draw_map`], and of [`Forest::read`] for the terrain's table of trees.
+///
+/// # Examples
+/// ```
+/// use std::io::Cursor;
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_io::{MemoryFiles, save_map};
+/// use thalweg_render::pictures::picture::Picture;
+/// use thalweg_render::pictures::shade::ShadeOptions;
+///
+/// let files = MemoryFiles::default();
+/// save_map(files.path("map.png"), &Terrain::new(Grid::new([16, 24], 10.0)?), ShadeOptions::default())?;
+/// let png = files.get("map.png").unwrap();
+/// assert_eq!(Picture::decode(Cursor::new(&*png)).unwrap().size(), [16, 24]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
     let forest = Forest::read(terrain)?;
     save_picture(

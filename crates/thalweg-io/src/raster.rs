@@ -9,6 +9,16 @@ use serde::{Deserialize, Serialize};
 use thalweg_core::{Error, Georeference, Size};
 
 /// The type of a file's samples.
+///
+/// # Examples
+/// ```
+/// use thalweg_io::SampleType;
+///
+/// assert_eq!("u16".parse::<SampleType>()?, SampleType::U16);
+/// assert_eq!((SampleType::F64.to_string(), SampleType::F64.bytes()), ("f64".to_string(), 8));
+/// assert!("int16".parse::<SampleType>().is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleType {
@@ -77,6 +87,15 @@ impl FromStr for SampleType {
 }
 
 /// Samples in row-major order, row 0 in the north.
+///
+/// # Examples
+/// ```
+/// use thalweg_io::{SampleType, Samples};
+///
+/// let samples = Samples::U8(vec![10, 20, 30, 40]);
+/// assert_eq!((samples.kind(), samples.len(), samples.get(3)), (SampleType::U8, 4, 40.0));
+/// assert_eq!(samples.numbers(1..3), [20.0, 30.0]);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Samples {
     /// See [`SampleType::U8`].
@@ -322,6 +341,21 @@ impl Head {
 }
 
 /// A file's samples and metadata.
+///
+/// # Examples
+/// Metres with one cell without data, which [`terrain_of`](crate::terrain_of) masks.
+///
+/// ```
+/// use thalweg_io::{LoadOptions, Raster, Samples, terrain_of};
+///
+/// let samples = Samples::F32(vec![10.0, 20.0, -1.0, 30.0]);
+/// let raster = Raster { nodata: Some(-1.0), ..Raster::new([2, 2], samples) };
+/// let options = LoadOptions { cell_size: Some(30.0), ..LoadOptions::default() };
+/// let loaded = terrain_of("dem.tif", raster, None, &options)?;
+/// assert!(loaded.nodata_count == 1 && loaded.terrain.is_nodata(1, 0));
+/// assert_eq!(loaded.terrain.ground[(1, 1)].metres(), 30.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raster {
     /// The numbers of rows and columns.

@@ -15,6 +15,22 @@ use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terra
 const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];
 
 /// Options for writing a terrain.
+///
+/// # Examples
+/// Samples of 64 bits store heights exactly.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_io::{LoadOptions, MemoryFiles, SampleType, SaveOptions, load, save};
+///
+/// let terrain = Terrain::from_metres(Grid::new([1, 2], 30.0)?, &[1234.5677, 0.1])?;
+/// let files = MemoryFiles::default();
+/// let options = SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() };
+/// save(files.path("exact.tif"), &terrain, &options)?;
+/// let loaded = load(files.path("exact.tif"), &LoadOptions::default())?;
+/// assert!(loaded.sample == SampleType::F64 && loaded.terrain.ground == terrain.ground);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SaveOptions {
     /// The type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from the lowest to the highest height,
@@ -63,6 +79,20 @@ pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions)
 /// Returns the errors of [`write()`](super::write); an error if the cells have another size than the terrain; an error
 /// if no cell has data and a finite value, except for counts in a TIFF; for these, an error if a count is 2³² − 1 and
 /// the terrain has cells without data.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Cells, RAIN};
+/// use thalweg_core::{Field, Grid, Terrain};
+/// use thalweg_io::{MemoryFiles, load_layer, save_layer};
+///
+/// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
+/// let rain = Cells::Float(Field::generate([2, 2], |i, j| 0.5 * (i + j) as f32));
+/// let files = MemoryFiles::default();
+/// save_layer(files.path("rain.tif"), &terrain, RAIN.name, &rain)?;
+/// assert_eq!(load_layer(files.path("rain.tif"), &terrain.grid, &RAIN)?, rain);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_layer(path: impl Into<FilePath>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = &path.into();
     let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);

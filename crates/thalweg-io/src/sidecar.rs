@@ -36,6 +36,22 @@ pub enum RowOrder {
 
 /// The meaning of a file's samples: value = minimum + sample / full · (maximum − minimum) for integer samples (full =
 /// 255 or 65535), value = sample for floating-point samples.
+///
+/// # Examples
+/// The 16-bit codes of a PNG, stretched from the lowest to the highest height.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_io::{MemoryFiles, SaveOptions, Sidecar, save};
+///
+/// let files = MemoryFiles::default();
+/// let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 25.0, 50.0, 100.0])?;
+/// save(files.path("dem.png"), &terrain, &SaveOptions::default())?;
+/// assert!(files.get("dem.png.json").is_some());
+/// let sidecar = Sidecar::beside(files.path("dem.png"))?.unwrap();
+/// assert_eq!((sidecar.minimum, sidecar.maximum, sidecar.cell_size), (0.0, 100.0, 30.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sidecar {
     /// The value of the lowest code (0), or the lowest of floating-point samples, in [`Sidecar::unit`].

@@ -111,6 +111,19 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 /// A path in a [`FileStore`]. A plain path converts to one on the disk; the value dereferences to its [`Path`].
+///
+/// # Examples
+/// ```
+/// use thalweg_io::{FilePath, MemoryFiles};
+///
+/// assert!(!FilePath::from("worlds/alps").is_in_memory());
+///
+/// let files = MemoryFiles::default();
+/// let file = files.path("alps").join("height.tif");
+/// assert!(file.is_in_memory() && !file.exists());
+/// files.insert(&file, vec![0_u8; 4]);
+/// assert!(file.exists() && file.with_suffix(".json").ends_with("alps/height.tif.json"));
+/// ```
 #[derive(Clone, Default)]
 pub struct FilePath {
     store: FileStore,

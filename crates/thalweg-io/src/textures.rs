@@ -51,6 +51,21 @@ pub fn check_textures(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if a folder or file cannot be written.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_io::draft_textures;
+/// use thalweg_models::rocks::Rock;
+/// use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
+///
+/// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
+/// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default())?;
+/// let folder = tempfile::tempdir().unwrap();
+/// draft_textures(folder.path(), &textures)?.commit(&[])?;
+/// assert!(["albedo.png", "textures.json"].iter().all(|name| folder.path().join(name).is_file()));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draft_textures(folder: &Path, textures: &Textures) -> Result<Draft> {
     Draft::new(|draft| {
         let place = draft.folder(folder)?;

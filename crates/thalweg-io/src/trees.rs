@@ -32,6 +32,23 @@ const MAX_LINE: usize = 4096;
 ///
 /// # Errors
 /// Returns an error for another extension, or if the file cannot be written.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Cell, Grid, Terrain};
+/// use thalweg_io::trees::{load_trees, save_trees};
+/// use thalweg_models::process::forest::Tree;
+///
+/// let terrain = Terrain::new(Grid::new([4, 4], 10.0)?);
+/// let (cell, part) = (Cell::new(1, 2), Cell::new(32_768, 32_768));
+/// let tree = Tree { number: 7, cell, part, kind: 1, size: 0.5, age: 40, patch: 5.0 };
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("trees.csv");
+/// save_trees(&path, &[tree], &terrain)?;
+/// let (trees, _) = load_trees(&path, &terrain.grid)?;
+/// assert_eq!((trees[0].number, trees[0].cell, trees[0].kind), (7, cell, 1));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) -> Result<Vec<String>> {
     let path = &path.into();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();

@@ -39,6 +39,23 @@ impl LakeSums {
 ///
 /// # Errors
 /// Returns an error if a file cannot be written; the errors of [`outline_lakes`], [`trace_streams`] and [`wetness`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Cells, POOL};
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_io::MemoryFiles;
+/// use thalweg_io::water::save_water;
+///
+/// let mut terrain = Terrain::new(Grid::new([4, 4], 10.0)?);
+/// let pools = Field::generate([4, 4], |i, j| Height::saturating(if (i, j) == (1, 1) { 2.0 } else { 0.0 }));
+/// terrain.insert(&POOL, Cells::Height(pools))?;
+/// let files = MemoryFiles::default();
+/// let (_, lakes) = save_water(files.path("world"), &terrain)?;
+/// assert_eq!(lakes.map(|sums| (sums.count, sums.volume_m3)), Some((1, 200.0)));
+/// assert!(files.get("world/lakes.csv").is_some());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
     let folder = folder.into();
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));

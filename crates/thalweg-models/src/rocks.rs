@@ -7,6 +7,19 @@ use thalweg_core::declare::params::Knob;
 use thalweg_core::{Error, Result};
 
 /// A rock that land is made of.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::rocks::{ROCKS, Rock};
+///
+/// let shale = Rock::find("shale")?;
+/// // Rivers incise shale more readily than granite, and its slopes are gentler.
+/// assert!(shale.erodibility > Rock::usual().erodibility && shale.slope < Rock::usual().slope);
+/// // The list is ordered from hard to soft.
+/// assert_eq!((ROCKS[0].name, ROCKS[7].name), ("granite", "sand"));
+/// assert!(Rock::find("granit").unwrap_err().to_string().contains("did you mean `granite`?"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rock {

@@ -140,6 +140,22 @@ fn search(mut nearest: [f32; 2], points: &[[f32; 2]], x: f32, y: f32) -> [f32; 2
 }
 
 /// A sum of octaves of cellular noise.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_noise::cellular::{Cellular, Distance};
+///
+/// let grid = Grid::new([1, 64], 30.0)?;
+/// let octaves = Cellular::octaves(1, 900.0, 0.5, Key::new(1, "cells"), &grid);
+/// let noise = Cellular::new(Distance::F1, 1.0, octaves, None);
+/// let mut row = vec![0.0; 64];
+/// noise.row(&grid, 0, &mut row);
+/// // Every square has a feature point, which is no further away than the square's diagonal.
+/// assert!(row.iter().all(|distance| (0.0..1.42).contains(distance)));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Cellular {
     distance: Distance,

@@ -26,6 +26,21 @@ choice! {
 }
 
 /// The parameters of a sum of octaves.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings};
+///
+/// let settings = FractalSettings { kind: FractalKind::Ridged, ..FractalSettings::fbm(8, 2000.0, 0.5) };
+/// let grid = Grid::new([1, 64], 30.0)?;
+/// let mut row = vec![0.0; 64];
+/// Fractal::new(&settings, None, Key::new(1, "ridges"), &grid).row(&grid, 0, &mut row);
+/// // Ridged noise is never negative.
+/// assert!(row.iter().all(|value| *value >= 0.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FractalSettings {
     /// The shape of each octave.
@@ -67,6 +82,26 @@ impl FractalSettings {
 }
 
 /// A sum of octaves, prepared for grids of one cell size.
+///
+/// # Examples
+/// A window of a world has the same values as the world:
+///
+/// ```
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::{CellRect, Grid};
+/// use thalweg_noise::fractal::{Fractal, FractalSettings};
+///
+/// let world = Grid::new([64, 300], 30.0)?;
+/// let noise = Fractal::new(&FractalSettings::fbm(6, 2000.0, 0.5), None, Key::new(1, "hills"), &world);
+/// let mut row = vec![0.0; 300];
+/// noise.row(&world, 5, &mut row);
+///
+/// let window = world.window(CellRect::new([5, 100], [1, 50]));
+/// let mut part = vec![0.0; 50];
+/// noise.row(&window, 0, &mut part);
+/// assert_eq!(part, row[100..150]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Fractal {
     settings: FractalSettings,
@@ -77,6 +112,25 @@ pub struct Fractal {
 }
 
 /// A domain warp: a displacement of the positions at which noise is evaluated, made of one sum of octaves per axis.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_noise::fractal::{Fractal, FractalSettings, Warp};
+///
+/// let grid = Grid::new([1, 64], 30.0)?;
+/// let key = Key::new(1, "hills");
+/// let warp = Warp::new(300.0, 1500.0, key.and(1), &grid);
+/// assert!(warp.is_some());
+/// let [straight, warped] = [None, warp].map(|warp| {
+///     let mut row = vec![0.0; 64];
+///     Fractal::new(&FractalSettings::fbm(6, 2000.0, 0.5), warp, key, &grid).row(&grid, 0, &mut row);
+///     row
+/// });
+/// assert_ne!(straight, warped);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Warp {
     east: Vec<Octave>,

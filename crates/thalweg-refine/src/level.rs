@@ -24,6 +24,20 @@ use thalweg_noise::gradient::mix;
 
 /// Returns the cells of level `level` − 1 from which the cells `wanted` of `level` (1 or more) are computed:
 /// [`refine`] needs these and no others. Each rectangle is in world cells of its own level.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{CellRect, Grid};
+/// use thalweg_refine::{Frame, Rules, needed_window};
+///
+/// let frame = Frame::of(&Grid::new([1000, 1000], 10.0)?)?;
+/// let wanted = CellRect::new([960_i64, 960], [64, 64]);
+/// let needed = needed_window(&frame, &Rules::default(), 1, wanted);
+/// // The coarse cells under the wanted ones, and some around them, but not the whole world.
+/// assert!(needed.contains(&wanted.coarser()));
+/// assert!(needed.rows() < 1000 && needed.cols() < 1000);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn needed_window(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -> CellRect<i64> {
     let margins = Margins::of(rules, level, frame.width(level));
     let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
@@ -42,6 +56,25 @@ pub fn needed_window(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<
 /// if a joined operator reads farther than [`FARTHEST`](crate::FARTHEST), or does not have 1 to
 /// [`MOST_SWEEPS`](crate::MOST_SWEEPS) sweeps; if a layer of `coarse` does not have its rectangle's size, or `coarse`
 /// does not contain the needed cells.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
+/// use thalweg_refine::{LocalWindow, Rules, refine, refinement_key};
+///
+/// let ground = Field::generate([16, 16], |i, _| Height::saturating(32.0 - 2.0 * i as f64));
+/// let terrain = Terrain::from_ground(Grid::new([16, 16], 10.0)?, ground)?;
+/// let (frame, level_0) = LocalWindow::of(&terrain)?;
+/// let (rules, key) = (Rules::default(), refinement_key(1));
+/// let level_1 = refine(&frame, &rules, key, &level_0, frame.world(1))?;
+/// // No receiver is higher than its donor, and drainage areas never decrease downstream.
+/// level_1.check(&frame)?;
+/// assert_eq!((level_1.level, level_1.size()), (1, [32, 32]));
+/// // Cells outside the world are refused.
+/// let beyond = CellRect::new([0_i64, 0], [33, 33]);
+/// assert!(refine(&frame, &rules, key, &level_0, beyond).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn refine(
     frame: &Frame,
     rules: &Rules,
@@ -76,6 +109,23 @@ pub fn refine_with_ledger(
 /// # Errors
 /// As [`refine`]; also if a window that is needed in between has more than [`MOST_CELLS`](crate::MOST_CELLS), or
 /// `whole` is not a whole level 0.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
+/// use thalweg_refine::{LocalWindow, Rules, refine, refine_tile, refinement_key};
+///
+/// let ground = Field::generate([16, 16], |i, _| Height::saturating(32.0 - 2.0 * i as f64));
+/// let terrain = Terrain::from_ground(Grid::new([16, 16], 10.0)?, ground)?;
+/// let (frame, level_0) = LocalWindow::of(&terrain)?;
+/// let (rules, key) = (Rules::default(), refinement_key(1));
+/// let tile = CellRect::new([8_i64, 16], [8, 8]);
+/// let alone = refine_tile(&frame, &rules, key, &level_0, 1, tile)?;
+/// // The tile has the same bits as in the whole level.
+/// let whole = refine(&frame, &rules, key, &level_0, frame.world(1))?;
+/// assert_eq!(alone.ground, whole.part(tile)?.ground);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn refine_tile(
     frame: &Frame,
     rules: &Rules,

@@ -93,6 +93,16 @@ impl Rules {
     /// # Errors
     /// Returns an error that names the field if a number is outside the range given at its field. Beds and joined
     /// operators are not checked.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_refine::{Rules, Sand};
+    ///
+    /// let rules = Rules { creep: 2.0, ..Rules::default() };
+    /// assert!(rules.check().unwrap_err().to_string().contains("local.creep"));
+    /// let dunes = Rules { sand: Some(Sand { full: 0.5, repose: 0.6 }), ..Rules::default() };
+    /// assert!(dunes.check().is_ok());
+    /// ```
     pub fn check(&self) -> Result<()> {
         check_range("local.roughness", self.roughness, 0.0..=4.0)?;
         check_range("local.time", self.time, 0.0..=100.0)?;

@@ -16,6 +16,21 @@ pub const MOST_CELLS: u64 = 1 << 28;
 
 /// The geometry of a world at all its levels: level 0 is solved as a whole, and a cell of level L is 2⁻ᴸ times as
 /// wide as a cell of level 0.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_refine::Frame;
+///
+/// let frame = Frame::of(&Grid::new([64, 96], 100.0)?)?;
+/// // Level 2 has four times as many rows and columns, of cells a quarter as wide.
+/// assert_eq!(frame.world(2).size(), [256, 384]);
+/// assert_eq!(frame.width(2), 25.0);
+/// // Level 17 would have cells narrower than a millimetre.
+/// frame.check(16)?;
+/// assert!(frame.check(17).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// World row and column of level 0's first cell. World metres are measured from the corner of cell (0, 0): the
@@ -122,6 +137,24 @@ pub fn check_window(rect: CellRect<i64>, world: CellRect<i64>) -> Result<()> {
 /// not higher than the cell (for a lake, its level counts), and following receivers never returns to the cell. I2: on
 /// land, drainage areas never decrease downstream, so that cells of `area ≥ N · cell²` drain to such cells, for any
 /// N.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_flow::OUT;
+/// use thalweg_refine::LocalWindow;
+///
+/// // A slope to the south of 16 × 16 cells of 100 m².
+/// let ground = Field::generate([16, 16], |i, _| Height::saturating(32.0 - 2.0 * i as f64));
+/// let terrain = Terrain::from_ground(Grid::new([16, 16], 10.0)?, ground)?;
+/// let (frame, level_0) = LocalWindow::of(&terrain)?;
+/// level_0.check(&frame)?;
+/// // The drainage areas of the cells where water leaves sum to the world's area.
+/// let cells = level_0.receivers.as_slice().iter().zip(level_0.area.as_slice());
+/// let area: f64 = cells.filter(|(receiver, _)| **receiver == OUT).map(|(_, area)| f64::from(*area)).sum();
+/// assert_eq!(area, 25_600.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalWindow {
     /// The level: 0 is the coarsest.

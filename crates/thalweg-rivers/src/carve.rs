@@ -42,6 +42,27 @@ pub struct Carved {
 /// upwards, or would be under the ground as it is drawn between cell centres (`drawn.rs`). All of this is repeated
 /// until nothing is dammed or hidden, or the iteration limit is reached. Depressions that are deep enough become
 /// lakes. Levees are raised last.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_rivers::{Design, Site, carve_rivers, plan_rivers};
+///
+/// // A valley that falls to the south; cells are 100 m wide.
+/// let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
+/// let heights: Vec<f32> = (0..64 * 64).map(height).collect();
+/// let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
+/// let (site, design) = (Site::of(Land::of(&terrain)), Design::default());
+/// let mut network = plan_rivers(&site, &design, Key::new(1, "example"))?;
+/// let carved = carve_rivers(&site, &design, &mut network);
+/// assert!(carved.river.as_slice().iter().any(|river| *river > 0));
+/// // The design has no levees, so nothing is raised.
+/// let mut cells = carved.ground.as_slice().iter().zip(terrain.ground.as_slice());
+/// assert!(cells.all(|(carved, ground)| carved <= ground));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let numbers = level::channels(site, network);
     // Dry cells on rivers' paths through lakes are lowered below the lakes' levels.

@@ -77,6 +77,33 @@ impl Check {
 }
 
 /// Runs every check and returns one result for each.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_rivers::check::{Check, RiverFiles, check_river_files};
+///
+/// // A slope to the east without rivers and lakes.
+/// let size = [8, 8];
+/// let mut files = RiverFiles {
+///     cell: 10.0,
+///     sea: None,
+///     mouths: Vec::new(),
+///     ground: Field::generate(size, |_, j| 8.0 - j as f64),
+///     known: Field::new(size, true),
+///     river: Field::new(size, 0),
+///     path: Field::new(size, 0),
+///     lake: Field::new(size, 0),
+///     surface: Field::new(size, 0.0),
+///     reaches: Vec::new(),
+///     lakes: Vec::new(),
+/// };
+/// assert!(check_river_files(&files).iter().all(Check::holds));
+/// // Water in a pit does not drain.
+/// files.ground[(4, 4)] = -1.0;
+/// let failed: Vec<_> = check_river_files(&files).into_iter().filter(|check| !check.holds()).collect();
+/// assert_eq!(failed.iter().map(|check| check.name).collect::<Vec<_>>(), ["the land drains"]);
+/// ```
 pub fn check_river_files(files: &RiverFiles) -> Vec<Check> {
     let [rivers, land] = files.arrivals();
     vec![

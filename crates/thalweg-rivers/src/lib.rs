@@ -114,6 +114,15 @@ impl Design {
     /// # Errors
     /// Returns the errors of [`BreachLimits::check`], and an error with the name of any number that is below 0, above
     /// 1e15 or NaN.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_rivers::Design;
+    ///
+    /// let design = Design { runoff: -0.5, ..Design::default() };
+    /// assert!(design.check().unwrap_err().to_string().contains("runoff"));
+    /// assert!(Design::default().check().is_ok());
+    /// ```
     pub fn check(&self) -> Result<()> {
         self.breach.check()?;
         let values = [
@@ -149,6 +158,22 @@ pub struct Pass {
 }
 
 /// The land for which a network is made, and the constraints on its rivers. Its layers have the grid's size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Cell, Grid, Terrain};
+/// use thalweg_flow::Land;
+/// use thalweg_rivers::{Pass, Site};
+///
+/// let terrain = Terrain::new(Grid::new([8, 8], 100.0)?);
+/// // A river that drains the surroundings within 500 m passes through row 3, column 4.
+/// let passes = [Pass { cell: Cell::new(3, 4), reach: 500.0 }];
+/// let site = Site { passes: &passes, ..Site::of(Land::of(&terrain)) };
+/// site.check()?;
+/// let outside = [Pass { cell: Cell::new(9, 4), reach: 500.0 }];
+/// assert!(Site { passes: &outside, ..site }.check().unwrap_err().to_string().contains("row 9, column 4"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// Ground, sea and edges. Its outlets are the requested mouths.

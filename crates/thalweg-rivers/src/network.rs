@@ -325,6 +325,24 @@ impl Cuts {
 impl Network {
     /// Splits the runs into reaches where tributaries join and arms branch off. Reaches are in the order of `rivers`
     /// and downstream.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::base::rng::Key;
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_flow::Land;
+    /// use thalweg_rivers::{Design, Site, plan_rivers};
+    ///
+    /// // A valley that falls to the south; cells are 100 m wide.
+    /// let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
+    /// let heights: Vec<f32> = (0..64 * 64).map(height).collect();
+    /// let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
+    /// let network = plan_rivers(&Site::of(Land::of(&terrain)), &Design::default(), Key::new(1, "example"))?;
+    /// let reaches = network.reaches();
+    /// assert!(reaches.len() >= network.rivers.len());
+    /// assert!(reaches.iter().all(|reach| reach.order >= 1 && reach.places.len() >= 2));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn reaches(&self) -> Vec<RiverReach> {
         let cuts = Cuts::new(self);
         // Discharge and drainage area, in parts, that join each run at a vertex; negative for arms, which leave the

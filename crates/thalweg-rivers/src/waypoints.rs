@@ -26,6 +26,18 @@ const REACH: Entry =
     Entry { name: "reach", unit: "m", min: 0.0, max: MAX_REACH, about: "From how far water is drawn to the place." };
 
 /// The place of a river mouth in world coordinates, independent of the cell size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Cell, Grid, Terrain};
+/// use thalweg_noise::given::Given;
+/// use thalweg_rivers::waypoints::{MouthPlace, mouths};
+///
+/// let mut terrain = Terrain::new(Grid::new([4, 4], 100.0)?);
+/// MouthPlace::put(&[MouthPlace { x: 350.0, y: 50.0 }], &mut terrain)?;
+/// assert_eq!(mouths(&terrain)?, [Cell::new(0, 3)]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MouthPlace {
     /// Distance eastward from the map's north-western corner, in metres.
@@ -35,6 +47,22 @@ pub struct MouthPlace {
 }
 
 /// A place that a river passes through, in world coordinates, independent of the cell size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Cell, Grid, Terrain};
+/// use thalweg_noise::given::Given;
+/// use thalweg_rivers::Pass;
+/// use thalweg_rivers::waypoints::{Waypoint, passes};
+///
+/// // A recipe puts its waypoints into the terrain, where they become cells.
+/// let mut terrain = Terrain::new(Grid::new([4, 4], 100.0)?);
+/// Waypoint::put(&[Waypoint { x: 250.0, y: 130.0, reach: 500.0 }], &mut terrain)?;
+/// assert_eq!(passes(&terrain)?, [Pass { cell: Cell::new(1, 2), reach: 500.0 }]);
+/// // A place outside the world is refused.
+/// assert!(Waypoint::put(&[Waypoint { x: 401.0, y: 0.0, reach: 0.0 }], &mut terrain).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waypoint {
     /// Distance eastward from the map's north-western corner, in metres.

@@ -24,6 +24,16 @@ use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Family, MassBalance, Model, Role, StepReach, Tick};
 
 /// A property that every model must have.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::models::thermal::Thermal;
+/// use thalweg_sim::laws::LAWS;
+///
+/// let law = LAWS.iter().find(|law| law.name == "mass").unwrap();
+/// law.check(&Thermal { steps: 3, ..Thermal::default() })?;
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Law {
     /// Its name, as used in errors.

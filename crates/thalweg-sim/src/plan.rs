@@ -41,6 +41,32 @@ pub const GLOBAL: usize = 512;
 pub const PREVIEW: usize = 256;
 
 /// One piece of work of the plan: a stage or another operation on a level.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::Recipe;
+///
+/// let recipe = Recipe::parse(
+///     r#"
+///     extent = [6400.0, 6400.0]
+///     cells = 64
+///     coarsest = 32
+///
+///     [[stage]]
+///     model = "gradient_noise"
+///
+///     [[stage]]
+///     model = "thermal"
+///     "#,
+/// )?;
+/// let widths: Vec<f64> = recipe.grids()?.iter().map(|grid| grid.cell).collect();
+/// assert_eq!(widths, [200.0, 100.0]);
+/// // Both stages run on the first level. Then the terrain is refined, which includes the finer noise, and the second
+/// // stage runs again.
+/// let stages: Vec<Option<usize>> = recipe.turns(&widths).iter().map(|turn| turn.stage).collect();
+/// assert_eq!(stages, [Some(0), Some(1), None, Some(1)]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// The level, from 0, the coarsest.

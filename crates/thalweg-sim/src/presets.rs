@@ -10,6 +10,16 @@ use thalweg_io::atomic::{atomic, is_temporary};
 use thalweg_io::{FilePath, Format, LoadOptions, decode, terrain_of};
 
 /// A recipe that is part of the library.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::presets::{PRESETS, find_preset};
+///
+/// let hills = PRESETS.iter().find(|preset| preset.name == "hills").unwrap();
+/// assert_eq!(hills.recipe()?.hash(), find_preset("hills")?.hash());
+/// assert!(find_preset("hils").err().unwrap().to_string().contains("did you mean `hills`?"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     /// Its name.
@@ -80,6 +90,20 @@ impl Preset {
 ///
 /// # Errors
 /// Returns an error if the elevation model cannot be written.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+///
+/// use thalweg_io::MemoryFiles;
+/// use thalweg_sim::presets::{find_preset, write_elevation_model};
+///
+/// let files = MemoryFiles::default();
+/// let recipe = write_elevation_model(find_preset("aged")?, files.path("worlds"))?;
+/// assert_eq!(recipe.dem(), Some(Path::new("jacksboro.tif")));
+/// assert!(files.get("worlds/jacksboro.tif").is_some());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn write_elevation_model(mut recipe: Recipe, folder: impl Into<FilePath>) -> Result<Recipe> {
     let folder = folder.into();
     if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {

@@ -10,6 +10,18 @@ use thalweg_models::models::drainage::BASIN;
 use crate::LayerRead;
 
 /// A layer of a map's drainage.
+///
+/// # Examples
+/// ```
+/// use thalweg_tiled::TileLayer;
+///
+/// let depth = TileLayer::from_name("depth")?;
+/// assert_eq!(depth, TileLayer::Depth);
+/// // Samples are in fixed point: times the scale they are metres.
+/// assert_eq!((depth.unit(), depth.scale()), ("m", Some(1.0 / 65_536.0)));
+/// assert!(TileLayer::from_name("soil").is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TileLayer {

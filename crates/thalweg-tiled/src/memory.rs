@@ -33,6 +33,27 @@ pub struct Drained {
 /// # Errors
 /// Returns the errors of [`drainage::tile_passes`], an error if an outlet has no data, and [`Error::Stopped`] if
 /// `progress` stops the run.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, NoProgress, Terrain};
+/// use thalweg_export::survey::SurveyOptions;
+/// use thalweg_io::Samples;
+/// use thalweg_tiled::TileLayer;
+/// use thalweg_tiled::memory::drain_in_memory;
+///
+/// // A plane that falls to the north-west, where all 256 cells of 100 m² drain through the corner.
+/// let ground = Field::generate([16, 16], |i, j| Height::saturating((i + j) as f64));
+/// let terrain = Terrain::from_ground(Grid::new([16, 16], 10.0)?, ground)?;
+/// let options = SurveyOptions::default();
+/// let drained = drain_in_memory(&terrain, &options, 8, |_| {}, &mut NoProgress)?;
+/// let Samples::F64(areas) = &drained.layers[&TileLayer::Area] else { unreachable!() };
+/// assert_eq!((drained.basins, areas[0]), (1, 25_600.0));
+/// // Other tiles in another order give the same bits.
+/// let other = drain_in_memory(&terrain, &options, 5, |tiles| tiles.reverse(), &mut NoProgress)?;
+/// assert_eq!(other.layers, drained.layers);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn drain_in_memory(
     terrain: &Terrain,
     options: &SurveyOptions,

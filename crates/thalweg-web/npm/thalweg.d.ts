@@ -728,7 +728,7 @@ export interface FaultFormationParameters {
 /** A plane, cone, dome, crater, island, ridge or outlet. */
 export interface ShapeParameters {
   /**
-   * The shape.
+   * The shape to add.
    *
    * Allowed: one of plane, cone, dome, crater, island, ridge, outlet.
    * @default "island"

@@ -9,6 +9,15 @@ use crate::base::names::{line, lines, short, shown};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that the library refuses or cannot do. The library never panics on input and never prints.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Error, Grid};
+///
+/// let error = Grid::new([0, 5], 10.0).unwrap_err();
+/// assert!(matches!(&error, Error::Value { name, .. } if name == "size"));
+/// assert_eq!(error.to_string(), "size = 0 × 5 cells: allowed is 1 × 1 to 4294967296 cells in all");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -140,6 +149,14 @@ impl Error {
 
     /// Makes an error for a name that is not among `known`. The nearest known name is suggested if it may be a typing
     /// error: if its similarity is 0.5 or more of 1 (normalized Damerau–Levenshtein).
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Error;
+    ///
+    /// let error = Error::unknown("layer", "hardnes", ["water", "hardness"]);
+    /// assert_eq!(error.to_string(), "unknown layer `hardnes`; did you mean `hardness`?");
+    /// ```
     pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<String> = known.into_iter().map(String::from).collect();
         let nearest = known

@@ -74,6 +74,14 @@ impl MassBalance {
     }
 
     /// Returns the change of the water that stands on the terrain, in m³.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::MassBalance;
+    ///
+    /// let balance = MassBalance { rained: 10.0, evaporated: 2.5, drained: 4.0, ..MassBalance::default() };
+    /// assert_eq!(balance.water_change(), 3.5);
+    /// ```
     pub fn water_change(&self) -> f64 {
         self.rained + self.poured - self.evaporated - self.infiltrated - self.drained
     }

@@ -18,6 +18,17 @@ static ALLOWED: AtomicU64 = AtomicU64::new(if cfg!(target_family = "wasm") { 1 <
 
 /// Limits each piece of work from now on to this number of bytes, however much memory is free. The limit applies to the
 /// whole process; the needs of several pieces are not added up. `u64::MAX` removes the limit.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Error;
+/// use thalweg_core::base::memory::{check_memory, limit_memory};
+///
+/// limit_memory(1 << 30);
+/// let refused = check_memory("a raster of 1 000 000 000 cells", 4_000_000_000);
+/// assert!(matches!(refused, Err(Error::TooLarge { .. })));
+/// limit_memory(u64::MAX);
+/// ```
 pub fn limit_memory(bytes: u64) {
     ALLOWED.store(bytes, Ordering::Relaxed);
 }
@@ -27,6 +38,18 @@ pub fn limit_memory(bytes: u64) {
 ///
 /// # Errors
 /// Returns [`Error::TooLarge`] with both numbers if fewer than `need` bytes are [`available`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::base::memory::check_memory;
+///
+/// fn zeros(cells: usize) -> thalweg_core::Result<Vec<f32>> {
+///     check_memory("a raster of zeros", 4 * cells as u64)?;
+///     Ok(vec![0.0; cells])
+/// }
+/// assert_eq!(zeros(1000)?.len(), 1000);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn check_memory(what: &str, need: u64) -> Result<()> {
     if need < SMALL {
         return Ok(());

@@ -8,6 +8,19 @@ use crate::Cell;
 
 /// A key from which numbers are drawn or further keys are derived. A key always gives the same number: another number
 /// needs another key.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::base::rng::Key;
+///
+/// // The place of drop number 12.
+/// let drops = Key::new(7, "drops");
+/// let place = drops.and(12).pair();
+/// assert!(place.iter().all(|share| (0.0..1.0).contains(share)));
+/// // It is the same whatever was drawn before; another drop has another key.
+/// assert_eq!(Key::new(7, "drops").and(12).pair(), place);
+/// assert_ne!(drops.and(13), drops.and(12));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(u64);
 
@@ -36,6 +49,16 @@ impl Key {
     }
 
     /// Derives the key of a world cell (row, column).
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::base::rng::Key;
+    ///
+    /// // A tree grows in a cell with a probability of 0.3.
+    /// let key = Key::new(1, "trees");
+    /// let trees = (0..1000_i64).filter(|col| key.cell([0, *col]).unit() < 0.3).count();
+    /// assert!((200..400).contains(&trees));
+    /// ```
     #[must_use]
     pub fn cell(self, cell: impl Into<Cell<i64>>) -> Self {
         let cell = cell.into();

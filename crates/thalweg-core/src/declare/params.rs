@@ -209,6 +209,23 @@ impl Scaling {
 }
 
 /// The declaration of a parameter.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::{Parameters, Value};
+///
+/// thalweg_core::params! {
+///     /// Raises the ground at a constant rate.
+///     pub struct Lift {
+///         /// The uplift of every cell.
+///         rate: f64 = 0.5, within 0.0..=10.0, unit "mm/a", source "ours";
+///     }
+/// }
+/// let declared = Lift::default().declared();
+/// assert_eq!((declared[0].name, declared[0].unit), ("rate", "mm/a"));
+/// assert_eq!(declared[0].default, Value::Number(0.5));
+/// assert_eq!(declared[0].kind.to_string(), "0 to 10");
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
     /// The name, the same in recipes, on command lines and in messages.
@@ -245,6 +262,28 @@ impl Param {
 }
 
 /// A set of declared parameters that are accessed by name. Implemented by [`params!`](crate::params!).
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::{Parameters, Value, Written};
+///
+/// thalweg_core::params! {
+///     /// Raises the ground at a constant rate.
+///     pub struct Lift {
+///         /// The uplift of every cell.
+///         rate: f64 = 0.5, within 0.0..=10.0, unit "mm/a", source "ours";
+///     }
+/// }
+/// let mut lift = Lift::default();
+/// lift.set("lift", "rate", &Written::Number(2.0))?;
+/// assert_eq!((lift.rate, lift.get("rate")), (2.0, Some(Value::Number(2.0))));
+///
+/// let error = lift.set("lift", "rate", &Written::Number(99.0)).unwrap_err();
+/// assert!(error.to_string().contains("allowed is 0 to 10"));
+/// let error = lift.set("lift", "rte", &Written::Number(2.0)).unwrap_err();
+/// assert!(error.to_string().contains("did you mean `rate`?"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub trait Parameters {
     /// Returns the owner's documentation, as written above the struct.
     fn page(&self) -> &'static str;
@@ -328,6 +367,16 @@ pub fn read_param<T: ParamType>(owner: &str, param: &Param, value: &Written) -> 
 }
 
 /// Parses a value as typed on a command line: as TOML if it is valid TOML, otherwise as a word.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::{Written, parse_value};
+///
+/// assert_eq!(parse_value("0.5"), Written::Number(0.5));
+/// assert_eq!(parse_value("7"), Written::Whole(7));
+/// assert_eq!(parse_value("true"), Written::Switch(true));
+/// assert_eq!(parse_value("ridged"), Written::Word("ridged".to_string()));
+/// ```
 pub fn parse_value(text: &str) -> Written {
     toml::from_str::<toml::Table>(&format!("v = {text}"))
         .ok()
@@ -358,6 +407,23 @@ pub fn parse_value(text: &str) -> Written {
 /// Numbers of droplets scale with age and with rain, because erosion is proportional to rain times time. Step lengths
 /// of droplets scale with size, and densities of droplets with its inverse square, so that they carve the same valleys
 /// at another width.
+///
+/// # Examples
+/// The struct has a default, and its fields are public:
+///
+/// ```
+/// thalweg_core::params! {
+///     /// Raises the ground at a constant rate.
+///     pub struct Lift {
+///         /// The uplift of every cell; higher mountains rise faster.
+///         rate: f64 = 0.5, within 0.0..=10.0, unit "mm/a", scales Relief, source "ours";
+///         /// The number of steps.
+///         steps: u32 = 20, within 1..=1000, unit "1", source "ours";
+///     }
+/// }
+/// let lift = Lift { rate: 2.0, ..Lift::default() };
+/// assert_eq!((lift.rate, lift.steps), (2.0, 20));
+/// ```
 #[macro_export]
 macro_rules! params {
     (
@@ -427,6 +493,32 @@ macro_rules! params {
 }
 
 /// Declares the words that a parameter accepts, as an enum.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::{Parameters, Written};
+///
+/// thalweg_core::choice! {
+///     /// The shape of a plateau's rim.
+///     pub enum Rim {
+///         /// A vertical wall.
+///         Wall = "wall",
+///         /// An even slope.
+///         Ramp = "ramp",
+///     }
+/// }
+/// thalweg_core::params! {
+///     /// A plateau.
+///     pub struct Plateau {
+///         /// The shape of its rim.
+///         rim: Rim = Rim::Wall, within .., unit "1", source "ours";
+///     }
+/// }
+/// let mut plateau = Plateau::default();
+/// plateau.set("plateau", "rim", &Written::from("ramp"))?;
+/// assert_eq!(plateau.rim, Rim::Ramp);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[macro_export]
 macro_rules! choice {
     ( $(#[doc = $about:literal])+ pub enum $type:ident { $( $(#[doc = $meaning:literal])+ $variant:ident = $word:literal, )+ } ) => {

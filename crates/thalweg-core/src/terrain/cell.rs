@@ -319,6 +319,17 @@ impl<T: CellIndex> CellRect<T> {
     }
 
     /// Returns the cells that are in both rectangles. The result's end may come before its start if there are none.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::CellRect;
+    ///
+    /// let a = CellRect::new([0_usize, 0], [4, 4]);
+    /// let b = CellRect::new([2_usize, 3], [4, 4]);
+    /// assert_eq!(a.intersect(b), CellRect::from_corners([2, 3], [4, 4]));
+    /// // Rectangles that only touch have no cell in common.
+    /// assert!(a.intersect(CellRect::new([4_usize, 0], [2, 2])).is_empty());
+    /// ```
     #[inline]
     #[must_use]
     pub fn intersect(&self, other: Self) -> Self {
@@ -346,6 +357,17 @@ impl<T: CellIndex> CellRect<T> {
     }
 
     /// Returns the cells of the next coarser level, twice as wide, that this rectangle touches.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::CellRect;
+    ///
+    /// // Rows 1 to 2 and columns −2 to 0.
+    /// let rect = CellRect::new([1_i64, -2], [2, 3]);
+    /// assert_eq!(rect.coarser(), CellRect::from_corners([0, -1], [2, 1]));
+    /// assert_eq!(rect.finer(), CellRect::new([2, -4], [4, 6]));
+    /// assert_eq!(rect.finer().coarser(), rect);
+    /// ```
     #[inline]
     #[must_use]
     pub fn coarser(&self) -> Self {
@@ -370,6 +392,17 @@ impl<T: CellIndex> CellRect<T> {
     ///
     /// # Errors
     /// Returns an error with the rows and columns of the rectangle if it is one of these.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::CellRect;
+    ///
+    /// let raster = CellRect::new([0_usize, 0], [100, 100]);
+    /// assert!(CellRect::new([80_usize, 0], [20, 20]).check("window", raster).is_ok());
+    ///
+    /// let error = CellRect::new([90_usize, 0], [20, 20]).check("window", raster).unwrap_err();
+    /// assert!(error.to_string().contains("rows 90 to 110, columns 0 to 20"));
+    /// ```
     pub fn check(&self, name: &str, within: Self) -> Result<()> {
         if !self.is_empty() && within.contains(self) {
             return Ok(());

@@ -8,6 +8,21 @@ pub type ReachId = u32;
 
 /// A channel reach: a stretch of a stream without tributaries, from a source or junction down to the next junction or
 /// to an outlet.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Cell, ChannelReach};
+///
+/// // Two steps eastward and one to the south-east, where it meets reach 7.
+/// let reach = ChannelReach {
+///     cells: [[0, 0], [0, 1], [0, 2], [1, 3]].map(Cell::from).to_vec(),
+///     downstream: Some(7),
+///     ..ChannelReach::default()
+/// };
+/// // The junction belongs to reach 7.
+/// assert_eq!(reach.own_cells().len(), 3);
+/// assert!(reach.sinuosity() > 1.0);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelReach {
     /// The number of the reach.

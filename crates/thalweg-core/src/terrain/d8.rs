@@ -168,6 +168,16 @@ impl D8 {
     ///
     /// `r.watershed` negates the code of a cell from which water leaves the region: pass the absolute value. Its code 0
     /// stands for a depression.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::terrain::d8::D8;
+    ///
+    /// // Water leaves the region here, to the south.
+    /// let code: i32 = -6;
+    /// assert_eq!(D8::from_grass(code.unsigned_abs() as u8), Some(D8::South));
+    /// assert_eq!(D8::from_grass(0), None);
+    /// ```
     pub const fn from_grass(code: u8) -> Option<Self> {
         match code {
             1..=8 => Self::from_code(8 - code),

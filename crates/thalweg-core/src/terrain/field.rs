@@ -10,6 +10,16 @@ use crate::{Cell, CellRect, Error, Result};
 pub type Size = [usize; 2];
 
 /// A dense two-dimensional array. `field[(i, j)]` is row `i` (southward), column `j` (eastward).
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+///
+/// let mut depth = Field::new([2, 3], 0.0);
+/// depth[(1, 2)] = 7.5;
+/// assert_eq!(depth.row(1), [0.0, 0.0, 7.5]);
+/// assert_eq!(depth.len(), 6);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field<T> {
     size: Size,
@@ -33,6 +43,17 @@ impl<T: Clone> Field<T> {
     }
 
     /// Copies the cells `from` of `part` into this field, the first of them to the cell `to`.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{CellRect, Field};
+    ///
+    /// let mut map = Field::new([4, 4], 0);
+    /// let tile = Field::new([2, 2], 9);
+    /// map.paste(&tile, CellRect::new([0, 0], [2, 2]), [1, 2]);
+    /// assert_eq!(map.row(1), [0, 0, 9, 9]);
+    /// assert_eq!(map.row(3), [0, 0, 0, 0]);
+    /// ```
     pub fn paste(&mut self, part: &Self, from: CellRect, to: impl Into<Cell>) {
         let (to, cols) = (to.into(), from.cols());
         for r in 0..from.rows() {
@@ -47,6 +68,18 @@ impl<T> Field<T> {
     ///
     /// # Errors
     /// Returns an error if the number of cells is not rows × columns.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Field;
+    ///
+    /// let field = Field::from_vec([2, 2], vec![1, 2, 3, 4])?;
+    /// assert_eq!(field[(1, 0)], 3);
+    ///
+    /// // Three numbers are too few for four cells.
+    /// assert!(Field::from_vec([2, 2], vec![1, 2, 3]).is_err());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn from_vec(size: Size, data: Vec<T>) -> Result<Self> {
         if size[0].checked_mul(size[1]) != Some(data.len()) {
             return Err(Error::value("cells", data.len(), format!("{} × {} (rows × columns)", size[0], size[1])));
@@ -55,6 +88,16 @@ impl<T> Field<T> {
     }
 
     /// Computes a field cell by cell, with the rows in parallel; `cell` receives row and column.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Field;
+    ///
+    /// // A plane that falls by 1 m per row southward and by 2 m per column eastward.
+    /// let plane = Field::generate([3, 4], |row, col| 100.0 - row as f64 - 2.0 * col as f64);
+    /// assert_eq!(plane[(2, 0)], 98.0);
+    /// assert_eq!(plane[(0, 3)], 94.0);
+    /// ```
     pub fn generate(size: Size, cell: impl Fn(usize, usize) -> T + Sync) -> Self
     where
         T: Send + Clone + Default,
@@ -119,6 +162,16 @@ impl<T> Field<T> {
     }
 
     /// Iterates over the rows in parallel, each with its index from 0 in the north.
+    ///
+    /// # Examples
+    /// ```
+    /// use rayon::prelude::*;
+    /// use thalweg_core::Field;
+    ///
+    /// let mut field = Field::new([3, 2], 0_usize);
+    /// field.par_rows_mut().for_each(|(i, row)| row.fill(i));
+    /// assert_eq!(field.as_slice(), [0, 0, 1, 1, 2, 2]);
+    /// ```
     pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [T])>
     where
         T: Send,
@@ -127,6 +180,16 @@ impl<T> Field<T> {
     }
 
     /// Computes a field by applying `f` to each cell, with the rows in parallel.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Field;
+    ///
+    /// let depth = Field::from_vec([1, 3], vec![0.0_f32, 0.2, 1.5])?;
+    /// let is_deep = depth.map(|metres| *metres > 1.0);
+    /// assert_eq!(is_deep.as_slice(), [false, false, true]);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn map<U: Send + Clone + Default>(&self, f: impl Fn(&T) -> U + Sync) -> Field<U>
     where
         T: Sync,

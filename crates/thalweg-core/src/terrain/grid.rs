@@ -18,6 +18,20 @@ pub enum Edge {
 }
 
 /// The edges of the four sides: north, east, south, west.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Edge;
+/// use thalweg_core::terrain::grid::{Edges, check_edges};
+///
+/// // A world that continues from its eastern to its western side.
+/// let edges: Edges = [Edge::Closed, Edge::Looped, Edge::Open, Edge::Looped];
+/// assert!(check_edges("edges", edges).is_ok());
+///
+/// // A side cannot be looped alone.
+/// let error = check_edges("edges", [Edge::Looped, Edge::Open, Edge::Open, Edge::Open]).unwrap_err();
+/// assert!(error.to_string().contains("needs south looped as well"));
+/// ```
 pub type Edges = [Edge; 4];
 
 /// The names of the four sides, in the order of [`Edges`].
@@ -113,6 +127,19 @@ pub enum PixelIs {
 }
 
 /// The georeference of a real elevation model, copied from input to output unchanged.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Georeference;
+///
+/// // The header of the directory, then two keys: the model type (1024) is 1, a projected system; the projected system
+/// // (3072) is EPSG 25832.
+/// let keys = vec![1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 25832];
+/// // Cells of 30 m whose north-western corner is at 500 000 m east and 5 600 000 m north.
+/// let transform = Some([500_000.0, 30.0, 0.0, 5_600_000.0, 0.0, -30.0]);
+/// let georeference = Georeference { transform, keys, ..Georeference::default() };
+/// assert_eq!(georeference.epsg(), Some(25832));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Georeference {
     /// The affine transform of pixel corners in GDAL's form: x = t0 + j·t1 + i·t2, y = t3 + j·t4 + i·t5, in CRS units,
@@ -177,6 +204,19 @@ impl Grid {
     /// # Errors
     /// Returns an error if a side is zero, if there are more than [`MAX_CELLS`] cells, or if `cell` is not 0.001 to
     /// 100 000 m.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Grid;
+    ///
+    /// // 200 rows and 300 columns of cells that are 10 m wide.
+    /// let grid = Grid::new([200, 300], 10.0)?;
+    /// assert_eq!((grid.extent().width, grid.extent().height), (3000.0, 2000.0));
+    /// assert_eq!(grid.cell_area(), 100.0);
+    ///
+    /// assert!(Grid::new([200, 300], 0.0).is_err());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn new(size: Size, cell: f64) -> Result<Self> {
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
         if size.contains(&0) || cells.is_none_or(|n| n > MAX_CELLS) {
@@ -275,6 +315,20 @@ impl Grid {
     }
 
     /// Returns the north-western corner of the world in world metres. Neither coordinate is above zero.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Cell, Grid, Point};
+    ///
+    /// // A map of 4 × 4 cells with a margin of one cell around it.
+    /// let mut grid = Grid::new([6, 6], 10.0)?;
+    /// grid.first = Cell::new(-1, -1);
+    /// grid.origin = grid.first;
+    /// assert_eq!(grid.corner(), Point::new(-10.0, -10.0));
+    /// assert_eq!(grid.map_extent().width, 40.0);
+    /// assert_eq!(grid.world_cell(1, 1), Cell::new(0, 0));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn corner(&self) -> Point {
         Point { x: self.first[1] as f64 * self.cell, y: self.first[0] as f64 * self.cell }
     }
@@ -325,6 +379,19 @@ impl Grid {
 
     /// Returns the topology of this window: an axis is looped if it is looped in the world and the window contains all
     /// of it.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Cell, Edge, Grid};
+    ///
+    /// let mut grid = Grid::new([4, 5], 10.0)?;
+    /// grid.edges = [Edge::Open, Edge::Looped, Edge::Open, Edge::Looped];
+    /// let topology = grid.topology();
+    /// // East of the last column is the first one. There is no row north of the first one.
+    /// assert_eq!(topology.cell([2, 4], [0, 1]), Some(Cell::new(2, 0)));
+    /// assert_eq!(topology.cell([0, 4], [-1, 0]), None);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn topology(&self) -> Topology {
         Topology {
             size: self.size,
@@ -357,6 +424,20 @@ impl Grid {
     }
 
     /// Returns the world cell of cell (i, j) of this window.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Cell, CellRect, Grid};
+    ///
+    /// let world = Grid::new([100, 100], 30.0)?;
+    /// let tile = world.window(CellRect::new([40, 60], [10, 10]));
+    /// assert_eq!(tile.world_cell(2, 3), Cell::new(42, 63));
+    /// assert_eq!(tile.center(2, 3), world.center(42, 63));
+    /// // `local` is the inverse.
+    /// assert_eq!(tile.local([42, 63]), Some(Cell::new(2, 3)));
+    /// assert_eq!(tile.local([0, 0]), None);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     #[inline]
     pub fn world_cell(&self, i: usize, j: usize) -> Cell<i64> {
         Cell { row: self.world_line(0, i), col: self.world_line(1, j) }

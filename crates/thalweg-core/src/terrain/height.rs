@@ -10,6 +10,17 @@ use crate::{Error, Result};
 ///
 /// Sums and differences are exact: mass is conserved to the unit, and the result does not depend on the order of
 /// summation. Accepted elevations are ±16 000 m, so that the difference of two always fits.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Height;
+///
+/// let height = Height::from_metres(1234.5)?;
+/// assert_eq!(height, Height(1234 * 65_536 + 32_768));
+/// assert_eq!(height.metres(), 1234.5);
+/// assert_eq!(height.to_string(), "1234.500 m");
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]
@@ -36,6 +47,18 @@ impl Height {
     ///
     /// # Errors
     /// Returns an error if `metres` is not finite or outside ±16 000 m.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Height;
+    ///
+    /// // 0.1 m are 6553.6 units.
+    /// assert_eq!(Height::from_metres(0.1)?, Height(6554));
+    ///
+    /// let error = Height::from_metres(17_000.0).unwrap_err();
+    /// assert_eq!(error.to_string(), "height = 17000 m: allowed is -16000 to 16000 m");
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn from_metres(metres: f64) -> Result<Self> {
         if metres.is_finite() && metres.abs() <= Self::MAX.metres() {
             Ok(Self((metres * UNITS).round() as i32))

@@ -34,6 +34,20 @@ pub struct Lake {
 
 /// Standing water by cell: the number and the level of the lake over each cell of a raster. The ground there is the
 /// lake bed.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::LakeRaster;
+/// use thalweg_core::{CellRect, Height};
+///
+/// // Lake 1 covers one cell; its surface is at 410 m.
+/// let mut lakes = LakeRaster::new([4, 4]);
+/// lakes.id[(1, 1)] = 1;
+/// lakes.level[(1, 1)] = Height::from_metres(410.0)?;
+/// assert!(lakes.window(CellRect::new([0, 0], [2, 2])).is_some());
+/// assert!(lakes.window(CellRect::new([2, 2], [2, 2])).is_none());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LakeRaster {
     /// The number of the lake over each cell, from 1; 0 where there is none.

@@ -125,6 +125,17 @@ pub enum Lifetime {
 
 /// The declaration of a layer. Code that treats some layers differently from others reads this declaration, and keeps
 /// no list of layers.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Coarser, Finer, Hue, LayerSpec};
+///
+/// const SNOW: LayerSpec =
+///     LayerSpec::floats("snow", "m", "Depth of snow on the ground.").finer(Finer::Smooth).hue(Hue::Wet);
+/// assert_eq!(SNOW.traits.finer, Finer::Smooth);
+/// // Traits that are not set have the defaults of a layer of real numbers.
+/// assert_eq!(SNOW.traits.coarser, Coarser::Mean);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerSpec {
     /// Identifies the layer: the key in [`Terrain::layers`](crate::terrain::Terrain::layers), and the stem of its
@@ -141,6 +152,14 @@ pub struct LayerSpec {
 }
 
 /// How the library treats a layer: the part of its declaration that a [`Layer`] in a terrain contains.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{LAYERS, Mass};
+///
+/// let water = LAYERS.iter().filter(|spec| spec.traits.mass == Mass::Water);
+/// assert_eq!(water.map(|spec| spec.name).collect::<Vec<_>>(), ["water", "pool"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LayerTraits {
@@ -245,6 +264,17 @@ impl LayerSpec {
 }
 
 /// A named layer of a terrain.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_core::terrain::{Cells, Layer, RAIN};
+///
+/// let layer = Layer::new(&RAIN, Cells::Float(Field::new([2, 2], 0.5)));
+/// assert_eq!(layer.unit, "1");
+/// let coarse = layer.with_cells(Cells::Float(Field::new([1, 1], 0.5)));
+/// assert_eq!((coarse.traits, coarse.cells.size()), (layer.traits, [1, 1]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     /// The unit of the values, as in [`LayerSpec::unit`].

@@ -191,6 +191,18 @@ impl Terrain {
     ///
     /// # Errors
     /// Returns an error if the ground is not of the grid's size.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Field, Grid, Height, Terrain};
+    ///
+    /// // A slope that falls southward from 100 m by 5 m per row.
+    /// let grid = Grid::new([4, 4], 30.0)?;
+    /// let ground = Field::generate(grid.size, |row, _| Height::saturating(100.0 - 5.0 * row as f64));
+    /// let terrain = Terrain::from_ground(grid, ground)?;
+    /// assert_eq!(terrain.range(), Some([Height::saturating(85.0), Height::saturating(100.0)]));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn from_ground(grid: Grid, ground: Field<Height>) -> Result<Self> {
         if ground.size() != grid.size {
             let [rows, cols] = ground.size();
@@ -206,6 +218,17 @@ impl Terrain {
     /// # Errors
     /// Returns an error if there are not as many numbers as cells, if one is infinite or outside ±16 000 m, or if all
     /// are NaN.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    ///
+    /// let terrain = Terrain::from_metres(Grid::new([2, 2], 10.0)?, &[1.0, 2.0, f32::NAN, 4.5])?;
+    /// assert_eq!(terrain.ground[(1, 1)].metres(), 4.5);
+    /// assert!(terrain.is_nodata(1, 0));
+    /// assert_eq!(terrain.nodata_count(), 1);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn from_metres(grid: Grid, metres: &[f32]) -> Result<Self> {
         if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
             let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
@@ -229,6 +252,19 @@ impl Terrain {
     ///
     /// # Errors
     /// Returns an error that names the cell if a number is infinite or outside ±16 000 m, or an error if all are NaN.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    ///
+    /// let terrain = Terrain::from_rows(Grid::new([3, 4], 10.0)?, |i, row| {
+    ///     for (j, metres) in row.iter_mut().enumerate() {
+    ///         *metres = (10 * i + j) as f64;
+    ///     }
+    /// })?;
+    /// assert_eq!(terrain.ground[(2, 1)].metres(), 21.0);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn from_rows(grid: Grid, row: impl Fn(usize, &mut [f64]) + Sync) -> Result<Self> {
         /// Stands for NaN: no accepted height has this value.
         const NONE: Height = Height(i32::MIN);
@@ -304,6 +340,15 @@ impl Terrain {
     /// Sums the solid in the terrain, in units of height (1/65 536 m) × cells: the ground, the layers of
     /// [`Mass::Solid`], and what the particles in tables carry. The sum changes only by the exported, added and rounded
     /// amounts of the mass balance.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    ///
+    /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[1.0, 2.5])?;
+    /// assert_eq!(terrain.solid(), 65_536 + 163_840);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn solid(&self) -> i128 {
         let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
         let suspended = self.counted_as(Mass::Solid).filter_map(Cells::heights).map(total).sum::<i128>();
@@ -321,6 +366,21 @@ impl Terrain {
     ///
     /// # Errors
     /// Returns an error if the cells are not of the grid's size or of the declared type.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::terrain::{Cells, HARDNESS};
+    /// use thalweg_core::{Field, Grid, Terrain};
+    ///
+    /// let mut terrain = Terrain::new(Grid::new([2, 3], 10.0)?);
+    /// terrain.insert(&HARDNESS, Cells::Float(Field::new([2, 3], 0.5)))?;
+    /// assert_eq!(terrain.layers["hardness"].unit, "1");
+    /// assert_eq!(terrain.float(&HARDNESS).map(|hardness| hardness[(0, 0)]), Some(0.5));
+    ///
+    /// let error = terrain.insert(&HARDNESS, Cells::Float(Field::new([9, 9], 0.5))).unwrap_err();
+    /// assert!(error.to_string().contains("is 9 × 9 cells"));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn insert(&mut self, spec: &LayerSpec, cells: Cells) -> Result<()> {
         if cells.size() != self.grid.size {
             let [rows, cols] = cells.size();
@@ -383,6 +443,23 @@ impl Terrain {
 
     /// Removes a layer and returns its cells; returns zeros if there is no layer of its type and size.
     /// [`Terrain::insert`] puts the layer back. [`Terrain::loose`] is not a layer and stays.
+    ///
+    /// # Examples
+    /// A model takes a layer out, changes its cells, and inserts them again:
+    ///
+    /// ```
+    /// use thalweg_core::terrain::{Cells, WATER};
+    /// use thalweg_core::{Field, Grid, Terrain};
+    ///
+    /// let mut terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
+    /// terrain.insert(&WATER, Cells::Float(Field::new([2, 2], 0.25)))?;
+    /// let Cells::Float(mut depth) = terrain.take(&WATER) else { unreachable!("depths of water are real numbers") };
+    /// depth[(0, 0)] = 1.0;
+    /// terrain.insert(&WATER, Cells::Float(depth))?;
+    /// // The depths sum to 1.75 m, and a cell has 100 m².
+    /// assert_eq!(terrain.standing(), 175.0);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn take(&mut self, spec: &LayerSpec) -> Cells {
         self.layers
             .remove(spec.name)
@@ -424,6 +501,19 @@ impl Terrain {
 
     /// Returns the part of the terrain inside `window`, which must be inside the grid's own window. Tables are reduced
     /// to the items whose `row` and `column` are in it.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{CellRect, Grid, Terrain};
+    ///
+    /// let heights: Vec<f32> = (0..16).map(|k| k as f32).collect();
+    /// let terrain = Terrain::from_metres(Grid::new([4, 4], 10.0)?, &heights)?;
+    /// let part = terrain.window(CellRect::new([1, 2], [2, 2]));
+    /// assert_eq!(part.metres().as_slice(), [6.0, 7.0, 10.0, 11.0]);
+    /// // The window is still a part of the same world.
+    /// assert_eq!(part.grid.world, [4, 4]);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn window(&self, window: CellRect) -> Self {
         let grid = self.grid.window(window);
         let layers =

@@ -67,6 +67,15 @@ impl From<Point> for [f64; 2] {
 ///
 /// The unit is that of the system: metres, feet or degrees. A raster without a system has metres east and north of the
 /// corner of world cell (0, 0), so `y` is negative south of it.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::MapPoint;
+///
+/// // The corner of row 10 and column 20 of a map of 30 m cells that begins at 500 000 m east and 5 600 000 m north.
+/// let corner = MapPoint::new(500_000.0 + 20.0 * 30.0, 5_600_000.0 - 10.0 * 30.0);
+/// assert_eq!(<[f64; 2]>::from(corner), [500_600.0, 5_599_700.0]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "[f64; 2]", into = "[f64; 2]")]
 pub struct MapPoint {
@@ -101,6 +110,16 @@ impl From<MapPoint> for [f64; 2] {
 }
 
 /// The width (west–east) and height (north–south) of a region in metres.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Extent, Grid};
+///
+/// let extent = Grid::new([200, 300], 10.0)?.extent();
+/// assert_eq!(extent, Extent { width: 3000.0, height: 2000.0 });
+/// assert_eq!((extent.longer(), extent.along(0)), (3000.0, 2000.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Extent {
     /// The width, west–east, in metres.

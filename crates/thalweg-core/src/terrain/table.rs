@@ -10,6 +10,16 @@ use crate::{Error, Grid, Result};
 pub const CARRIED: &str = "carried";
 
 /// The values of a table's column.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Column, Table};
+///
+/// let trees = Table::at([[4, 7]]).with("height", "m", Column::Float(vec![12.0]));
+/// let (name, unit, values) = &trees.columns[2];
+/// assert_eq!((name.as_str(), unit.as_str()), ("height", "m"));
+/// assert_eq!(*values, Column::Float(vec![12.0]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Whole numbers.
@@ -65,6 +75,18 @@ impl Column {
 ///
 /// Three column names have a meaning everywhere: `row` and `column` (the world cell of the item; used to cut a table to
 /// a tile) and `carried` (the solid that it carries, in units of height × a cell; it counts in the mass balance).
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Column, Table};
+///
+/// let mut springs = Table::at([[3, 5], [8, 1]]).with("rate", "m³/s", Column::Float(vec![0.5, 2.0]));
+/// assert_eq!(springs.ints("column"), Some(&[5, 1][..]));
+///
+/// springs.append(&springs.select(&[1]))?;
+/// assert_eq!(springs.floats("rate"), Some(&[0.5, 2.0, 2.0][..]));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     /// The name, the unit (`1` for pure numbers), and the values of each column.

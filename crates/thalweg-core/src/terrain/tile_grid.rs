@@ -85,6 +85,17 @@ impl TileGrid {
 
     /// Returns the tiles with at least one cell in the tile's [window with that halo](Self::window_with_halo), in the
     /// order of their numbers. The tile itself is one of them.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::terrain::TileGrid;
+    ///
+    /// // Two rows of three tiles.
+    /// let tiles = TileGrid::new([100, 150], 64)?;
+    /// assert_eq!(tiles.tiles_within_halo(0, 1), [0, 1, 3, 4]);
+    /// assert_eq!(tiles.tiles_within_halo(0, 0), [0]);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn tiles_within_halo(&self, tile: usize, halo: usize) -> Vec<usize> {
         let window = self.window_with_halo(tile, halo);
         let (first, last) =
@@ -156,6 +167,18 @@ impl TileGrid {
     }
 
     /// Returns the neighbour of a cell in a direction if it is in another tile: that tile, and the position on its rim.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::terrain::TileGrid;
+    /// use thalweg_core::terrain::d8::D8;
+    ///
+    /// // Two rows of three tiles: south of tile 0 is tile 3.
+    /// let tiles = TileGrid::new([100, 150], 64)?;
+    /// assert_eq!(tiles.across_border([63, 5], D8::South), Some((3, 5)));
+    /// assert_eq!(tiles.across_border([63, 5], D8::North), None);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn across_border(&self, cell: impl Into<Cell>, direction: D8) -> Option<(usize, usize)> {
         let cell = cell.into();
         let to = self.step(cell, direction)?;

@@ -15,6 +15,21 @@ use thalweg_sim::recipe::{Beyond, Coarsest, Cut, Recipe};
 /// Returns an error if the recipe has no extent, or is not solved as a whole ([`Beyond::Local`], continents); if the
 /// program takes a whole pyramid, or squares where the extent is none; if the levels do not match the recipe's number
 /// of cells; and the errors of [`Recipe::grids`] for the new size. The recipe is unchanged then.
+///
+/// # Examples
+/// A world of 500 × 500 cells becomes one of 513 × 513, as Unity requires.
+///
+/// ```
+/// use thalweg_export::export::{ExportTarget, fit_recipe};
+/// use thalweg_sim::presets::find_preset;
+///
+/// let mut recipe = find_preset("hills")?;
+/// recipe.cells = 500;
+/// fit_recipe(&mut recipe, ExportTarget::find("unity")?)?;
+/// let grids = recipe.grids()?;
+/// assert_eq!(recipe.map(&grids[grids.len() - 1]).size, [513, 513]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let refuse = |problem: &str| Err(Error::unsupported(format!("for = {}", target.name), problem));
     if target.numbering == Numbering::Pyramid {

@@ -6,6 +6,16 @@ use super::target::{ExportTarget, Numbering, Seams};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
 /// The number or size of the files into which a terrain is divided.
+///
+/// # Examples
+/// ```
+/// use thalweg_export::export::ExportTiles;
+///
+/// assert_eq!("8x4".parse::<ExportTiles>()?, ExportTiles::Count([4, 8]));
+/// assert_eq!("1009px".parse::<ExportTiles>()?, ExportTiles::Side(1009));
+/// assert!("0".parse::<ExportTiles>().is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExportTiles {
     /// One file.
@@ -48,6 +58,20 @@ impl FromStr for ExportTiles {
 ///
 /// It differs from [`TileGrid`](thalweg_core::terrain::TileGrid): all tiles have the size that the target program
 /// prescribes, may share their border samples with their neighbours, and cover a grid of resampled corner samples.
+///
+/// # Examples
+/// Four tiles of a terrain of 1000 × 1000 samples for Unity, whose tiles share the samples of their edges.
+///
+/// ```
+/// use thalweg_core::Cell;
+/// use thalweg_export::export::{ExportLayout, ExportTarget, ExportTiles};
+///
+/// let unity = ExportTarget::find("unity")?;
+/// let layout = ExportLayout::choose(unity, [1000, 1000], ExportTiles::Count([2, 2]), None, None)?;
+/// assert_eq!((layout.side, layout.total()), ([513, 513], [1025, 1025]));
+/// assert_eq!(layout.window([0, 1]).start, Cell::new(0, 512));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportLayout {
     /// The rows and columns of tiles; `[1, 1]` for a single file.

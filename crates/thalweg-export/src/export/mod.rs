@@ -66,6 +66,24 @@ pub use self::target::{ExportTarget, HeightFile, LayerPlace, NameRule, Numbering
 pub use self::words::table;
 
 /// The options of an export.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_export::export::{Export, ExportOptions, ExportTarget};
+///
+/// let ground = Field::generate([40, 40], |i, j| Height::saturating((i + j) as f64));
+/// let terrain = Arc::new(Terrain::from_ground(Grid::new([40, 40], 10.0)?, ground)?);
+/// let name = Some("valley".to_string());
+/// let defaults = ExportOptions::new(ExportTarget::find("unity")?);
+/// let options = ExportOptions { name, range: Some([-50.0, 500.0]), ..defaults };
+/// let folder = tempfile::tempdir().unwrap();
+/// let done = Export::of(terrain, folder.path(), options)?.finish()?;
+/// let first = done.files[0].file_name().unwrap().to_string_lossy();
+/// assert!(first.starts_with("valley") && done.files.iter().all(|file| file.is_file()));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
     /// The target program.

@@ -7,6 +7,18 @@ use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{Format, SampleType};
 
 /// A program for which a terrain is exported.
+///
+/// # Examples
+/// A side of a Unity terrain has 2ⁿ + 1 samples.
+///
+/// ```
+/// use thalweg_export::export::ExportTarget;
+///
+/// let unity = ExportTarget::find("unity")?;
+/// assert!(unity.square && unity.sides.allows(513) && !unity.sides.allows(512));
+/// assert!(ExportTarget::find("untiy").unwrap_err().to_string().contains("unity"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ExportTarget {
     /// The name after `--for`.
@@ -150,6 +162,15 @@ const USUAL: ExportTarget = ExportTarget {
 };
 
 /// The programs for which terrains are exported.
+///
+/// # Examples
+/// ```
+/// use thalweg_export::export::TARGETS;
+///
+/// // The programs whose default file of heights is OpenEXR.
+/// let mut exr = TARGETS.iter().filter(|target| target.heights[0].ending == "exr");
+/// assert!(exr.any(|target| target.name == "terrain3d"));
+/// ```
 pub const TARGETS: [ExportTarget; 9] = [
     ExportTarget {
         name: "unreal",

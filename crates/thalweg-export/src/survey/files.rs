@@ -108,6 +108,25 @@ impl Survey {
     ///
     /// # Errors
     /// Returns an error if the terrain has another size than the surveyed one.
+    ///
+    /// # Examples
+    /// The result has a full pool and a discharge; the ground is unchanged.
+    ///
+    /// ```
+    /// use thalweg_core::terrain::{DISCHARGE, POOL};
+    /// use thalweg_core::{Grid, NoProgress, Terrain};
+    /// use thalweg_export::survey::{Survey, SurveyOptions};
+    ///
+    /// // A pit of 1 m in a slope that falls to the east.
+    /// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
+    /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+    /// let survey = Survey::of(&terrain, &SurveyOptions::default(), &mut NoProgress)?;
+    /// let flooded = survey.flooded(&terrain, 300.0)?;
+    /// assert_eq!(flooded.heights(&POOL).unwrap()[(1, 1)].metres(), 1.0);
+    /// assert!(flooded.float(&DISCHARGE).unwrap()[(1, 2)] > 0.0);
+    /// assert_eq!(flooded.ground, terrain.ground);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn flooded(&self, terrain: &Terrain, millimetres: f64) -> Result<Terrain> {
         let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
         let mut flooded = bare(terrain, terrain.ground.clone())?;

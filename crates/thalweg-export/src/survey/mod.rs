@@ -52,6 +52,21 @@ const BYTES: u64 = 60;
 const NESTED: u64 = 40;
 
 /// The options of a survey. Edges and sea level are those of the terrain's grid.
+///
+/// # Examples
+/// By default a stream needs a drainage area of 0.5 km², and of 100 cells at least.
+///
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_export::survey::SurveyOptions;
+///
+/// let options = SurveyOptions::default();
+/// assert_eq!(options.threshold_on(&Grid::new([10, 10], 10.0)?), 500_000.0);
+/// assert_eq!(options.threshold_on(&Grid::new([10, 10], 100.0)?), 1_000_000.0);
+/// let wrong = SurveyOptions { runoff: Some(-1.0), ..options };
+/// assert!(wrong.check_numbers().unwrap_err().to_string().starts_with("runoff = -1 mm"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SurveyOptions {
     /// The drainage area in m² from which there is a stream, 0 to 1e15; `None` uses 0.5 km², but at least 100 cells.

@@ -11,6 +11,20 @@ use thalweg_flow::VOID;
 use thalweg_flow::breach::Breached;
 
 /// The results of a survey in numbers.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, NoProgress, Terrain};
+/// use thalweg_export::survey::{Survey, SurveyOptions};
+///
+/// // A pit of 1 m in a slope that falls to the east.
+/// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// let survey = Survey::of(&terrain, &SurveyOptions::default(), &mut NoProgress)?;
+/// let lakes = survey.summary(&terrain.grid).lakes;
+/// assert_eq!((lakes.cells, lakes.deepest_m, lakes.volume_m3), (1, 1.0, 100.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {

@@ -32,6 +32,25 @@ pub struct TileRange {
 /// A world's tiles as files: `{level}/{column}/{row}.tif` stores the heights in metres (f64: exact), `{row}.rec.tif`
 /// and `{row}.area.tif` next to it the receivers (0 east, counted clockwise, 8 none) and the drainage areas (m²).
 /// [`MANIFEST`] and `recipe.toml` describe to which world they belong.
+///
+/// # Examples
+/// ```
+/// use thalweg_export::world_files::{TileFolder, TileRange};
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::world::World;
+///
+/// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+/// let recipe = Recipe::parse(text)?;
+/// let world = World::open(&recipe)?;
+/// let folder = tempfile::tempdir().unwrap();
+/// let tiles = TileFolder::open(folder.path(), &world, &recipe, &TileRange::default())?;
+/// assert_eq!(tiles.count(), 1);
+/// for (level, tile) in tiles.tiles() {
+///     tiles.write(level, &[tile])?;
+///     assert!(tiles.has(level, tile));
+/// }
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub struct TileFolder {
     folder: PathBuf,
     world: World,

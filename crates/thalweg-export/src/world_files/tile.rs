@@ -86,6 +86,24 @@ pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Re
 ///
 /// # Errors
 /// Returns the errors of [`World::window`]; an error if a file cannot be written.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Point;
+/// use thalweg_export::world_files::{draft_tile, tile_rect};
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::world::World;
+///
+/// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+/// let recipe = Recipe::parse(text)?;
+/// let world = World::open(&recipe)?;
+/// let rect = tile_rect(&world, 0, Point::new(100.0, 100.0))?;
+/// assert_eq!(rect.size(), [32, 32]);
+/// let folder = tempfile::tempdir().unwrap();
+/// draft_tile(&world, &recipe, 0, rect, folder.path())?.commit(&[])?;
+/// assert!(["height.tif", "shaded.png", "report.json"].iter().all(|name| folder.path().join(name).is_file()));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64>, folder: &Path) -> Result<Draft> {
     let frame = world.frame();
     let window = world.window(level, rect)?;

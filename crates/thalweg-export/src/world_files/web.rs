@@ -47,6 +47,23 @@ enum Asked {
 /// A world placed on the plane of Web Mercator (EPSG:3857), with its origin at 0° N 0° E, and one metre of the world on
 /// one metre of the plane. The world has no position on Earth: the position is invented, and so are its coordinates in
 /// degrees.
+///
+/// # Examples
+/// ```
+/// use thalweg_export::world_files::WebTiles;
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::world::World;
+///
+/// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+/// let recipe = Recipe::parse(text)?;
+/// let world = World::open(&recipe)?;
+/// let tiles = WebTiles::new(world, "plain");
+/// let answer = tiles.answer("/tiles.json", "http://localhost:8080");
+/// assert_eq!((answer.status, answer.mime), (200, "application/json"));
+/// assert_eq!(tiles.answer("/unknown", "http://localhost:8080").status, 404);
+/// assert!(WebTiles::is_tile("/terrarium/12/2048/2048.png"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct WebTiles {
     land: WorldLand,

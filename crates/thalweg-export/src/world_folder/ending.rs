@@ -63,6 +63,22 @@ pub enum Ending {
 /// # Errors
 /// Returns an error if the folder or a file cannot be written, if a name belongs to something else, or if the recipe
 /// reads one of the files.
+///
+/// # Examples
+/// ```
+/// use thalweg_export::world_folder::write_world;
+/// use thalweg_io::MemoryFiles;
+/// use thalweg_sim::{presets, run::Run};
+///
+/// let mut recipe = presets::find_preset("hills")?;
+/// recipe.cells = 32;
+/// let mut run = Run::new(recipe)?;
+/// while run.step()?.is_some() {}
+/// let files = MemoryFiles::default();
+/// write_world(&run, files.path("world"))?;
+/// assert!(["height.tif", "recipe.toml", "report.json"].iter().all(|name| files.path("world").join(name).exists()));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn write_world(run: &Run, folder: impl Into<FilePath>) -> Result<()> {
     let folder = folder.into().absolute()?;
     let ending = Ending::World { dir: folder.to_path_buf(), sample: None, model: false };

@@ -24,6 +24,24 @@ const LONGEST: u64 = 16 << 20;
 /// # Errors
 /// Returns an error if a file cannot be read, if a layer does not have the size of the heights, or if the folder has no
 /// heights.
+///
+/// # Examples
+/// A file of heights is read as [`load`] reads it.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_export::world_folder::read_world;
+/// use thalweg_io::{LoadOptions, SaveOptions, save};
+///
+/// let folder = tempfile::tempdir().unwrap();
+/// let file = folder.path().join("dem.tif");
+/// let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 10.0, 20.0, 30.0])?;
+/// save(&file, &terrain, &SaveOptions::default())?;
+/// assert_eq!(read_world(&file, &LoadOptions::default())?.0.ground, terrain.ground);
+/// // The folder itself is not that of a world: it has no height.tif.
+/// assert!(read_world(folder.path(), &LoadOptions::default()).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn read_world(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
     read_world_with_models(path, options, &Models::default())
 }
@@ -121,6 +139,20 @@ pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
 ///
 /// # Errors
 /// Returns an error if it cannot be read.
+///
+/// # Examples
+/// ```
+/// use thalweg_export::world_folder::read_recipe;
+/// use thalweg_sim::presets::find_preset;
+///
+/// let folder = tempfile::tempdir().unwrap();
+/// assert!(read_recipe(folder.path())?.is_none());
+/// let mut recipe = find_preset("hills")?;
+/// recipe.seed = 7;
+/// recipe.write(folder.path())?;
+/// assert_eq!(read_recipe(folder.path())?.map(|recipe| recipe.seed), Some(7));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn read_recipe(path: &Path) -> Result<Option<Recipe>> {
     file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
 }

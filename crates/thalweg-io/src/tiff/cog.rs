@@ -57,6 +57,23 @@ const CLASSIC: u64 = u32::MAX as u64;
 /// # Errors
 /// Returns the errors of `rows`; an error for samples of another type or number, for a size of zero or of more than
 /// 2^32 − 1 rows or columns, or if the file cannot be written.
+///
+/// # Examples
+/// Rows are computed when they are needed: here 512 of them, and then 88.
+///
+/// ```
+/// use thalweg_io::{Head, MemoryFiles, Overviews, SampleType, Samples, read, write_cog};
+///
+/// let files = MemoryFiles::default();
+/// let mut calls = Vec::new();
+/// write_cog(files.path("rows.tif"), &Head::new([600, 3], SampleType::F32), Overviews::Means, |window| {
+///     calls.push(window.size());
+///     Ok(Samples::F32(window.cells().map(|cell| cell.row as f32).collect()))
+/// })?;
+/// assert_eq!(calls, [[512, 3], [88, 3]]);
+/// assert_eq!(read(files.path("rows.tif"))?.samples.get(3 * 599), 599.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn write_cog(
     path: impl Into<FilePath>,
     head: &Head,

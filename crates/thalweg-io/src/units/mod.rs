@@ -19,6 +19,22 @@ const METRE: u16 = 9001;
 const OWN: u16 = 32_767;
 
 /// A unit that overrides the units of a file.
+///
+/// # Examples
+/// A file whose band has the unit feet, with heights that are metres all the same.
+///
+/// ```
+/// use thalweg_io::{LoadOptions, Raster, Samples, Unit, terrain_of};
+///
+/// let samples = Samples::F32(vec![10.0, 20.0]);
+/// let raster = Raster { unit: Some("ft".to_string()), ..Raster::new([1, 2], samples) };
+/// let mut options = LoadOptions { cell_size: Some(30.0), ..LoadOptions::default() };
+/// assert!(terrain_of("dem.tif", raster.clone(), None, &options).is_err());
+/// options.unit = Some(Unit::Metre);
+/// let loaded = terrain_of("dem.tif", raster, None, &options)?;
+/// assert_eq!((loaded.terrain.ground[(0, 1)].metres(), loaded.overridden.len()), (20.0, 1));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {

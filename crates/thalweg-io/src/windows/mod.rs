@@ -80,6 +80,21 @@ pub trait WindowedMap: Send + Sync {
 ///
 /// # Errors
 /// Returns the errors of [`TiffWindows::open`], [`VrtWindows::open`] and [`io::read`](crate::read()).
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{CellRect, Grid, Terrain};
+/// use thalweg_io::{Samples, SaveOptions, WindowedMap, open_windows, save};
+///
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("dem.tif");
+/// let heights: Vec<f32> = (0..9).map(|k| k as f32).collect();
+/// save(&path, &Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, &SaveOptions::default())?;
+/// let map = open_windows(&path)?;
+/// assert_eq!(map.size(), [3, 3]);
+/// assert_eq!(map.read(CellRect::new([1, 1], [2, 2]))?, Samples::F32(vec![4.0, 5.0, 7.0, 8.0]));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
     let path = path.as_ref();
     Ok(match Format::of(path)? {
@@ -90,6 +105,17 @@ pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
 }
 
 /// A map in memory.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::CellRect;
+/// use thalweg_io::{MapInMemory, Raster, Samples, WindowedMap};
+///
+/// let map = MapInMemory::from(Raster::new([2, 2], Samples::U8(vec![1, 2, 3, 4])));
+/// assert_eq!(map.read(CellRect::new([0, 1], [2, 1]))?, Samples::U8(vec![2, 4]));
+/// assert!(map.read(CellRect::new([1, 1], [2, 2])).is_err(), "not inside the map");
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapInMemory {
     head: Head,

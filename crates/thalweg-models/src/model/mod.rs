@@ -13,6 +13,20 @@ use thalweg_core::{CellRect, Grid, Result, Terrain, choice};
 use thalweg_refine::{Join, Rules};
 
 /// The distance from a cell up to which a step reads or writes.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_models::model::{Model, StepReach};
+/// use thalweg_models::models::hillslope::Hillslope;
+/// use thalweg_models::models::thermal::Thermal;
+///
+/// let grid = Grid::new([64, 64], 30.0)?;
+/// // A step of `thermal` can run on tiles with a halo of two cells; one of `hillslope` needs the whole terrain.
+/// assert_eq!(Thermal::default().reach(&grid), StepReach::Cells(2));
+/// assert_eq!(Hillslope::default().reach(&grid), StepReach::Whole);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepReach {
     /// At most this many cells of the grid, so the model can run on tiles.
@@ -103,6 +117,17 @@ thalweg_core::with_defaults! {
 ///
 /// Levels beyond the global one are computed cell by cell from a bounded neighbourhood ([`local`](thalweg_refine)),
 /// so a model's effect continues there only as far as these rules describe it.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::model::{Local, Model};
+/// use thalweg_models::models::thermal::Thermal;
+///
+/// let mut local = Local::new(30.0);
+/// let form = Thermal { talus: 30.0, rock_talus: 30.0, ..Thermal::default() }.local(&mut local);
+/// // Slopes on finer levels are limited to tan 30° = 0.577.
+/// assert!(form.is_some() && (local.rules.limit - 0.577).abs() < 0.001);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Local {
@@ -191,8 +216,63 @@ impl Clone for Box<dyn Model> {
 }
 
 /// A model with its parameters set.
+///
+/// # Examples
+/// A model that raises all ground by the same height:
+///
+/// ```
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::{Grid, Height, MassBalance, Result, Terrain, params};
+/// use thalweg_models::model::{About, Model, Stepper, Tick};
+/// use thalweg_models::models::Models;
+///
+/// params! {
+///     /// Raises all ground: z = z + height. Source: ours.
+///     pub struct Lift {
+///         /// How far the ground rises.
+///         height: f64 = 10.0, within 0.0..=100.0, unit "m", source "ours";
+///     }
+/// }
+///
+/// impl Model for Lift {
+///     fn about(&self) -> About {
+///         About { name: "lift", summary: "All ground rises.", source: "ours", ..About::default() }
+///     }
+///
+///     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
+///         Ok(Box::new(self.clone()))
+///     }
+/// }
+///
+/// impl Stepper for Lift {
+///     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+///         let (before, height) = (terrain.solid(), self.height);
+///         terrain.ground = terrain.ground.map(|ground| Height::saturating(ground.metres() + height));
+///         Ok(MassBalance { added: terrain.solid() - before, ..MassBalance::default() })
+///     }
+/// }
+///
+/// let models = Models::default().with::<Lift>()?;
+/// let lift = models.find("lift")?;
+/// let mut terrain = Terrain::new(Grid::new([2, 2], 30.0)?);
+/// lift.start(&terrain.grid)?.step(&mut terrain, Tick { key: Key::ZERO, step: 0 })?;
+/// assert_eq!(terrain.ground[(0, 0)].metres(), 10.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub trait Model: Parameters + CloneModel + Send + Sync {
     /// Returns the model's declaration.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::terrain::LOOSE;
+    /// use thalweg_models::model::Family;
+    /// use thalweg_models::models::find_model;
+    ///
+    /// let about = find_model("thermal")?.about();
+    /// assert_eq!((about.name, about.family, about.loops), ("thermal", Family::Erosion, true));
+    /// assert!(about.writes.contains(&LOOSE));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     fn about(&self) -> About;
 
     /// Returns the defaults that depend on other parameters. They apply where a stage or a call gives parameters,
@@ -275,6 +355,22 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
 /// # Errors
 /// Returns the error of [`Parameters::set`], under the model's name; the parameters before the failing one have then
 /// been set.
+///
+/// # Examples
+/// If a `drop` of water is given to the model `fluvial`, no rain falls unless it is given too:
+///
+/// ```
+/// use thalweg_core::declare::params::{Value, Written};
+/// use thalweg_models::model::set_parameters;
+/// use thalweg_models::models::find_model;
+///
+/// let mut model = find_model("fluvial")?;
+/// set_parameters(&mut *model, [("drop", &Written::from(1000.0))])?;
+/// assert_eq!(model.get("drop"), Some(Value::Number(1000.0)));
+/// assert_eq!(model.get("rain"), Some(Value::Number(0.0)));
+/// assert!(set_parameters(&mut *model, [("drop", &Written::from(-1.0))]).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn set_parameters<'a>(
     model: &mut dyn Model,
     given: impl IntoIterator<Item = (&'a str, &'a Written)>,
@@ -305,6 +401,27 @@ pub struct Tick {
 
 /// A running model. It stores only temporary values: if it is dropped and restarted between any two steps, the result
 /// has the same bits.
+///
+/// # Examples
+/// Runs a model without a recipe and checks its mass balance:
+///
+/// ```
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::{Grid, MassBalance, Terrain};
+/// use thalweg_models::model::{Model, Tick};
+/// use thalweg_models::models::thermal::Thermal;
+///
+/// let mut terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
+/// let (model, before) = (Thermal::default(), terrain.solid());
+/// let mut stepper = model.start(&terrain.grid)?;
+/// let mut total = MassBalance::default();
+/// for step in 0..model.steps(&terrain.grid) {
+///     total += stepper.step(&mut terrain, Tick { key: Key::new(1, "scree"), step })?;
+/// }
+/// assert!(terrain.ground[(0, 0)].metres() < 100.0);
+/// assert_eq!(terrain.solid() - before, total.solid_change());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub trait Stepper: Send {
     /// Runs one step.
     ///

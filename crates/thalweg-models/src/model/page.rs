@@ -11,6 +11,17 @@ use thalweg_core::terrain::LayerSpec;
 const CELL: f64 = 30.0;
 
 /// Returns the whole page: the model's own documentation, its parameters, and the layers that it reads and writes.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::model::page::model_page;
+/// use thalweg_models::models::find_model;
+///
+/// let page = model_page(&*find_model("thermal")?);
+/// assert!(page.starts_with("# thermal\n"));
+/// assert!(page.contains("## Parameters") && page.contains("- `talus`: "));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn model_page(model: &dyn Model) -> String {
     let about = model.about();
     let family = match about.family {

@@ -72,6 +72,19 @@ const MODELS: &[Make] = &[
 ];
 
 /// A set of models that can be looked up by name: the library's and a caller's own.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::models::Models;
+/// use thalweg_models::models::thermal::Thermal;
+///
+/// let models = Models::default();
+/// assert_eq!(models.find("thermal")?.about().name, "thermal");
+/// assert_eq!(models.layer("hardness").unwrap().unit, "1");
+/// // A second model of the same name is refused.
+/// assert!(models.with::<Thermal>().is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Models(Vec<Make>);
 
@@ -149,6 +162,18 @@ impl Models {
 ///
 /// # Errors
 /// Returns an error that lists all names if there is no such model.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::Value;
+/// use thalweg_models::models::find_model;
+///
+/// let thermal = find_model("thermal")?;
+/// assert_eq!(thermal.get("talus"), Some(Value::Number(34.0)));
+/// let error = find_model("thermel").err().unwrap();
+/// assert!(error.to_string().contains("did you mean `thermal`?"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn find_model(name: &str) -> Result<Box<dyn Model>> {
     Models::default().find(name)
 }
@@ -171,6 +196,17 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
 }
 
 /// Returns every model of the library with default parameters, in the list's order.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::model::Family;
+/// use thalweg_models::models::all_models;
+///
+/// // The models that create terrain.
+/// let base = all_models().filter(|model| model.about().family == Family::Base);
+/// let names: Vec<&str> = base.map(|model| model.about().name).collect();
+/// assert!(names.contains(&"gradient_noise") && !names.contains(&"thermal"));
+/// ```
 pub fn all_models() -> impl Iterator<Item = Box<dyn Model>> {
     MODELS.iter().map(|make| make())
 }

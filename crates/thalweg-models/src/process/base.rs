@@ -81,6 +81,18 @@ pub fn band_count(grid: &Grid, cells: u64) -> u32 {
 }
 
 /// Returns the window's rows that belong to band `step`; empty if the band does not overlap the window.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Grid;
+/// use thalweg_models::process::base::{band_count, band_rows};
+///
+/// // Ten rows of seven cells in bands of 21 cells: three bands of three rows, and one row.
+/// let grid = Grid::new([10, 7], 30.0)?;
+/// assert_eq!(band_count(&grid, 21), 4);
+/// assert_eq!((band_rows(&grid, 21, 0), band_rows(&grid, 21, 3)), (0..3, 9..10));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn band_rows(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
     let rows = rows_per_band(grid, cells) as i64;
     // Looped rows have no first one, so the bands of a window that contains them all are counted from the window's
@@ -102,6 +114,20 @@ fn rows_per_band(grid: &Grid, cells: u64) -> u64 {
 /// Cells without data and NaN values leave the ground as it is. The layer [`AMOUNT`], if present, scales the change
 /// of each cell. Ground that would exceed the allowed elevations is clamped and counted as `limited`; `added` is the
 /// exact change in units of [`Height`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_models::model::Blend;
+/// use thalweg_models::process::base::add_to_ground;
+///
+/// let mut terrain = Terrain::new(Grid::new([2, 2], 30.0)?);
+/// // 5 m are added to the two cells of the first row.
+/// let balance = add_to_ground(&mut terrain, 0..1, Blend::Add, [0.0, 5.0], |_, row| row.fill(5.0));
+/// assert_eq!(terrain.ground.map(|height| height.metres()).as_slice(), [5.0, 5.0, 0.0, 0.0]);
+/// assert_eq!(balance.added, 2 * 5 * 65_536);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn add_to_ground(
     terrain: &mut Terrain,
     rows: Range<usize>,

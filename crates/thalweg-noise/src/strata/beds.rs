@@ -31,6 +31,22 @@ pub struct BedSettings {
 }
 
 /// Hard and soft beds: a pile in which soft beds have a larger weight.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Point;
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_noise::strata::{BedSettings, Beds};
+///
+/// // Beds of 50 m that dip eastward by 1 m in 10 m.
+/// let settings = BedSettings { contrast: 1.0, thickness: 50.0, dip: 0.1, direction: 90.0 };
+/// let beds = Beds::new(&settings, Key::new(1, "beds"));
+/// // The softest bed is between e^0.3 and e^1 times as erodible as rock without beds.
+/// assert!((1.34..2.72).contains(&beds.pile().heaviest()));
+/// // A bed is 100 m lower at a place 1000 m further east.
+/// let [west, east] = [0.0, 1000.0].map(|x| beds.bottom(0.0, Point::new(x, 0.0)));
+/// assert!((beds.pile().within(west - east) - 100 * 65_536).abs() <= 1);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Beds {
     pile: Pile,

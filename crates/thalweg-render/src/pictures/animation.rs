@@ -9,6 +9,21 @@ use crate::pictures::picture::Picture;
 ///
 /// # Errors
 /// If the writer or a picture fails, if there are no pictures or not exactly `count`, or if they differ in size.
+///
+/// # Examples
+/// Three pictures, twelve per second. A reader of plain PNGs finds the first of them.
+///
+/// ```
+/// use std::io::Cursor;
+/// use thalweg_render::pictures::animation::encode_animation;
+/// use thalweg_render::pictures::picture::Picture;
+///
+/// let pictures = (0..3).map(|n| Ok(Picture::new([4, 6], [80 * n, 0, 0])));
+/// let mut bytes = Vec::new();
+/// encode_animation(&mut bytes, 3, 12, pictures)?;
+/// assert_eq!(Picture::decode(Cursor::new(bytes))?, Picture::new([4, 6], [0; 3]));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn encode_animation(
     writer: impl Write,
     count: u32,

@@ -3,6 +3,16 @@
 use std::sync::LazyLock;
 
 /// A colour as stored in files: red, green and blue of sRGB, 8 bits per channel.
+///
+/// # Examples
+/// Half of the light of white has the code 188, because sRGB codes are not proportional to light.
+///
+/// ```
+/// use thalweg_render::pictures::colour::{Rgb, linear, mix, srgb};
+///
+/// let (black, white): (Rgb, Rgb) = ([0; 3], [255; 3]);
+/// assert_eq!(srgb(mix(linear(black), linear(white), 0.5)), [188; 3]);
+/// ```
 pub type Rgb = [u8; 3];
 
 /// A colour in linear light, in which light adds up: red, green and blue; 0 is black, 1 white.

@@ -44,6 +44,18 @@ thalweg_core::with_defaults! {
 impl<'a> LayerOptions<'a> {
     /// Returns colours and a scale for a layer that is declared with the given hue and unit: powers of ten for
     /// quantities that pass through, blues for water, earth colours for sediment.
+    ///
+    /// # Examples
+    /// A discharge is drawn in blue on a logarithmic scale.
+    ///
+    /// ```
+    /// use thalweg_core::terrain::Hue;
+    /// use thalweg_render::pictures::layer::LayerOptions;
+    /// use thalweg_render::pictures::ramps::Ramp;
+    ///
+    /// let options = LayerOptions::fitting(Hue::Passing, "m³/s");
+    /// assert!(options.log && options.ramp == Ramp::water());
+    /// ```
     pub fn fitting(hue: Hue, unit: &'a str) -> Self {
         let (ramp, log, range) = match hue {
             Hue::Passing => (Ramp::water(), true, None),
@@ -61,6 +73,20 @@ impl<'a> LayerOptions<'a> {
 ///
 /// # Errors
 /// If the size of the values differs from the terrain's, or if the range is empty (or not above 0 with `log`).
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Terrain};
+/// use thalweg_render::pictures::layer::{LayerOptions, draw_values};
+///
+/// let terrain = Terrain::new(Grid::new([16, 24], 10.0)?);
+/// let depth = Field::generate([16, 24], |i, _| 0.1 * i as f32);
+/// let options = LayerOptions { unit: "m", legend: false, ..LayerOptions::default() };
+/// assert_eq!(draw_values(&terrain, &depth, &options)?.size(), [16, 24]);
+/// // The values must have the size of the terrain.
+/// assert!(draw_values(&terrain, &Field::new([2, 2], 0.0), &options).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>) -> Result<Picture> {
     if values.size() != terrain.ground.size() {
         let [[rows, cols], [want_rows, want_cols]] = [values.size(), terrain.ground.size()];

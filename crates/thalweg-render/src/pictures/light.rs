@@ -9,6 +9,16 @@ use thalweg_core::{Error, Field, Result, Size};
 use thalweg_flow::D8;
 
 /// The position of the sun.
+///
+/// # Examples
+/// ```
+/// use thalweg_render::pictures::light::Sun;
+///
+/// let noon = Sun { azimuth: 180.0, altitude: 30.0 };
+/// let [east, north, up] = noon.direction();
+/// assert!(east.abs() < 1e-6 && north < 0.0 && (up - 0.5).abs() < 1e-6);
+/// assert!(Sun { altitude: 0.0, ..noon }.check().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sun {
     /// The azimuth in degrees clockwise from north, −360 to 360.
@@ -74,6 +84,19 @@ pub fn lambert(normal: [f32; 3], light: [f32; 3]) -> f32 {
 
 /// Returns the plain hillshade: each cell's [`lambert`] value in 0..1, for heights (metres) multiplied by
 /// `exaggeration` over cells of `cell` metres (southward, eastward).
+///
+/// # Examples
+/// A slope of 45° that faces west reflects all light of a sun at 45° in the west, and none of one in the east.
+///
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_render::pictures::light::{Sun, hillshade};
+///
+/// let slope = Field::generate([3, 3], |_, j| 10.0 * j as f32);
+/// let lit = |azimuth| hillshade(&slope, [10.0; 2], Sun { azimuth, altitude: 45.0 }, 1.0)[(1, 1)];
+/// let (west, east) = (lit(270.0), lit(90.0));
+/// assert!((west - 1.0).abs() < 1e-6 && east < 1e-6);
+/// ```
 pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
     let light = sun.direction();
     Field::generate(heights.size(), |i, j| {

@@ -76,6 +76,24 @@ thalweg_core::with_defaults! {
 }
 
 /// The position and the direction of a camera.
+///
+/// # Examples
+/// A view to the north from 2 m above the ground.
+///
+/// ```
+/// use thalweg_core::{Grid, Point, Terrain};
+/// use thalweg_render::pictures::perspective::{Standpoint, ViewOptions, draw_view};
+///
+/// let terrain = Terrain::new(Grid::new([32, 32], 10.0)?);
+/// let place = Point::new(160.0, 300.0);
+/// let standpoint = Standpoint { place, above: 2.0, azimuth: 0.0, pitch: 0.0, lens: 60.0 };
+/// let options = ViewOptions { size: [32, 48], standpoint: Some(standpoint), ..ViewOptions::default() };
+/// assert_eq!(draw_view(&terrain, &options)?.size(), [32, 48]);
+///
+/// let below = ViewOptions { standpoint: Some(Standpoint { above: 0.0, ..standpoint }), ..options };
+/// assert!(below.check().is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standpoint {
     /// The position in metres from the north-western corner of the terrain. Outside the terrain, the camera's height
@@ -113,6 +131,19 @@ impl<'a> DrawnLand<'a> {
 ///
 /// # Errors
 /// If an option is out of range, or if the size of the water differs from the terrain's.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::pictures::perspective::{ViewOptions, draw_view};
+///
+/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
+/// // Seen from the south-west.
+/// let options = ViewOptions { size: [48, 64], azimuth: 225.0, ..ViewOptions::default() };
+/// assert_eq!(draw_view(&terrain, &options)?.size(), [48, 64]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let land = DrawnLand { terrain, water: options.water, trees: options.trees };
@@ -129,6 +160,20 @@ pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture
 ///
 /// # Errors
 /// Those of [`draw_view`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions, draw_comparison};
+///
+/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
+/// let flat = Terrain::new(terrain.grid.clone());
+/// let options = ViewOptions { size: [48, 64], ..ViewOptions::default() };
+/// let picture = draw_comparison(DrawnLand::bare(&terrain), DrawnLand::bare(&flat), &options)?;
+/// assert_eq!(picture.size(), [48, 2 * 64]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let mut views = render(&[before, after], options)?;

@@ -14,6 +14,20 @@ use thalweg_core::{Cell, CellRect, Field, Size};
 const MAX_BYTES: usize = 1 << 28;
 
 /// A picture: rows from the top, 8-bit sRGB.
+///
+/// # Examples
+/// ```
+/// use std::io::Cursor;
+/// use thalweg_core::CellRect;
+/// use thalweg_render::pictures::picture::Picture;
+///
+/// let mut picture = Picture::new([2, 3], [255; 3]);
+/// picture.fill(CellRect::new([0, 0], [1, 3]), [200, 40, 40]);
+/// let png = picture.png()?;
+/// assert_eq!(Picture::decode(Cursor::new(png))?, picture);
+/// assert_eq!(Picture::beside(&[picture.clone(), picture], 1, [0; 3]).size(), [2, 7]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
     /// The pixels.

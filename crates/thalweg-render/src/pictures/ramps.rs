@@ -28,6 +28,17 @@ macro_rules! points {
 }
 
 /// A named colour ramp.
+///
+/// # Examples
+/// ```
+/// use thalweg_render::pictures::ramps::Ramp;
+///
+/// let ramp = Ramp::find("grey")?;
+/// assert_eq!([0.0, 0.5, 1.0].map(|t| ramp.rgb(t)), [[0; 3], [128; 3], [255; 3]]);
+/// // The message names the closest ramp.
+/// assert!(Ramp::find("gray").unwrap_err().to_string().contains("grey"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, PartialEq)]
 pub struct Ramp {
     /// The name.

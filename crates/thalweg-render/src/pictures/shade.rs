@@ -64,6 +64,19 @@ impl ShadeOptions<'_> {
 ///
 /// # Errors
 /// If the size of the water differs from the terrain's, or if sun, exaggeration or range are out of range.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::pictures::ramps::Ramp;
+/// use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
+///
+/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
+/// let options = ShadeOptions { ramp: Ramp::find("tropical")?, max_size: Some(24), ..ShadeOptions::default() };
+/// assert_eq!(draw_map(&terrain, &options)?.size(), [16, 24]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let relief = Relief::flooded(terrain, &options.water)?;
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;

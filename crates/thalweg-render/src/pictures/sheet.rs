@@ -49,6 +49,24 @@ pub struct Labels<'a> {
 ///
 /// # Errors
 /// If there is no terrain; also those of [`draw_map`] and [`draw_view`](crate::pictures::perspective::draw_view).
+///
+/// # Examples
+/// Each terrain has a column as wide as a view, with 12 pixels between and beside the columns.
+///
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions};
+/// use thalweg_render::pictures::sheet::{Shown, draw_sheet};
+///
+/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
+/// let flat = Terrain::new(terrain.grid.clone());
+/// let shown = [("before", &terrain), ("after", &flat)]
+///     .map(|(caption, terrain)| Shown { land: DrawnLand::bare(terrain), caption });
+/// let sheet = draw_sheet(&shown, &ViewOptions { size: [60, 80], ..ViewOptions::default() })?;
+/// assert_eq!(sheet.size()[1], 12 + 2 * (80 + 12));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draw_sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
     let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
     let (mut pictures, range) = maps(&lands, options, None)?;

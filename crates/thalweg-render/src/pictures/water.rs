@@ -12,6 +12,23 @@ const SHOWN: [f64; 2] = [0.035, 0.005];
 const PUDDLE: f32 = 0.25;
 
 /// The water and ice on a terrain.
+///
+/// # Examples
+/// The depths of a cell on dry land, one under the sea, and one in a pool.
+///
+/// ```
+/// use thalweg_core::terrain::{Cells, POOL};
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::pictures::water::Water;
+///
+/// let mut terrain = Terrain::from_metres(Grid::new([1, 3], 10.0)?, &[5.0, -2.0, 8.0])?;
+/// terrain.grid.sea_level = Some(Height::ZERO);
+/// let pools = Field::generate([1, 3], |_, j| Height::saturating(if j == 2 { 1.5 } else { 0.0 }));
+/// terrain.insert(&POOL, Cells::Height(pools))?;
+/// assert_eq!(Water::depths(&terrain).as_slice(), [0.0, 2.0, 1.5]);
+/// assert!(Water::of(&terrain).pools.is_some());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Water<'a> {
     /// The depth of standing or flowing water per cell in metres ([`WATER`]).
@@ -26,6 +43,23 @@ pub struct Water<'a> {
 
 /// Streams drawn by their discharge: opacity increases smoothly with its logarithm, and width is that of natural
 /// streams ([`hydraulic::channel_width`](thalweg_flow::hydraulic::channel_width)) where that is more than a pixel.
+///
+/// # Examples
+/// Streams of 1 m³/s and more, drawn over a map.
+///
+/// ```
+/// use thalweg_core::{Field, Grid, Terrain};
+/// use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
+/// use thalweg_render::pictures::water::{Streams, Water};
+///
+/// let terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
+/// let discharge = Field::generate([16, 16], |_, j| if j == 8 { 5.0 } else { 0.0 });
+/// let streams = Streams { threshold: Some(1.0), ..Streams::of(&discharge) };
+/// let water = Water { streams: Some(streams), ..Water::default() };
+/// let map = draw_map(&terrain, &ShadeOptions { water, ..ShadeOptions::default() })?;
+/// assert_ne!(map.rgb[(4, 8)], map.rgb[(4, 2)]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Streams<'a> {
     /// The discharge per cell in m³/s ([`DISCHARGE`]); NaN counts as none.

@@ -43,6 +43,22 @@ pub struct Agreement {
 ///
 /// # Errors
 /// If the extents differ by more than a hundredth, or if one of the terrains has cells without data.
+///
+/// # Examples
+/// A terrain agrees with itself at half the resolution.
+///
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::products::agreement::agreement;
+/// use thalweg_render::products::resample::reduce;
+///
+/// let metres = |i: usize, j: usize| 5.0 * i as f64 + ((7 * i + 3 * j) % 11) as f64;
+/// let ground = Field::generate([32, 32], |i, j| Height::saturating(metres(i, j)));
+/// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, ground)?;
+/// let found = agreement(&terrain, &reduce(&terrain, [16, 16])?)?;
+/// assert!(found.heights > 0.99 && found.slopes > 0.9);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     let [x, y] = [a, b].map(|terrain| terrain.grid.extent());
     if (0..2).any(|axis| (x.along(axis) / y.along(axis) - 1.0).abs() > 0.01) {

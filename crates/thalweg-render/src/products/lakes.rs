@@ -17,6 +17,24 @@ const LEVEL: i64 = 256;
 ///
 /// # Errors
 /// If the size of `pools` differs from the terrain's.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::products::lakes::outline_lakes;
+///
+/// // A lake of one cell of 100 m², 2 m deep; its bed is at 8 m.
+/// let heights = [12.0, 12.0, 12.0, 12.0, 8.0, 12.0, 12.0, 12.0, 12.0];
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// let mut pools = Field::new([3, 3], Height::ZERO);
+/// pools[(1, 1)] = Height::saturating(2.0);
+/// let (lakes, numbers) = outline_lakes(&terrain, &pools)?;
+/// assert_eq!((lakes[0].level, lakes[0].area, lakes[0].volume), (10.0, 100.0, 200.0));
+/// assert_eq!((numbers[(1, 1)], numbers[(0, 0)]), (1, 0));
+/// // Its shore is 2 m above the water, so the lake is not full.
+/// assert_eq!(lakes[0].outlet, None);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn outline_lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Field<u32>)> {
     let [rows, cols] = terrain.ground.size();
     if pools.size() != [rows, cols] {

@@ -28,6 +28,21 @@ pub struct MeshOptions {
 
 /// A terrain or water surface as triangles. The horizontal origin is the middle of the terrain; heights are
 /// elevations. There is one position, normal, tangent and texture coordinate per vertex.
+///
+/// # Examples
+/// A vertex for each cell, and two triangles between each four of them.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
+///
+/// let terrain = Terrain::new(Grid::new([3, 4], 10.0)?);
+/// let mesh = Mesh::of(&terrain, &MeshOptions { up: Up::Z, ..MeshOptions::default() })?;
+/// assert_eq!(mesh.positions.len(), 3 * 4);
+/// assert_eq!(mesh.indices.len(), 2 * 3 * (2 * 3));
+/// assert_eq!(mesh.bounds(), [[-15.0, -10.0, 0.0], [15.0, 10.0, 0.0]]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Mesh {

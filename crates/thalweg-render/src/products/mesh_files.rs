@@ -13,6 +13,21 @@ pub use crate::products::glb::Glb;
 ///
 /// # Errors
 /// If the writer fails.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::mesh::{Mesh, MeshOptions};
+/// use thalweg_render::products::mesh_files::write_obj;
+///
+/// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
+/// let mut bytes = Vec::new();
+/// write_obj(&Mesh::of(&terrain, &MeshOptions::default())?, &mut bytes)?;
+/// let text = String::from_utf8(bytes)?;
+/// let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+/// assert_eq!((lines("v "), lines("f ")), (4, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write_obj(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     obj_head(mesh.up, &mut writer)?;
     writeln!(writer, "o {}", MeshSurface::Ground.node())?;
@@ -152,6 +167,22 @@ fn colour_at(part: &MeshPart, picture: Option<&Picture>, uv: [f32; 2]) -> [u8; 4
 ///
 /// # Errors
 /// If the writer fails, or if there are more than 2³² − 1 triangles.
+///
+/// # Examples
+/// A header of 84 bytes, then 50 bytes for each of the two triangles.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
+/// use thalweg_render::products::mesh_files::write_stl;
+///
+/// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
+/// let mesh = Mesh::of(&terrain, &MeshOptions { up: Up::Z, ..MeshOptions::default() })?;
+/// let mut bytes = Vec::new();
+/// write_stl(&mesh, &mut bytes)?;
+/// assert_eq!(bytes.len(), 84 + 2 * 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write_stl(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     let count = u32::try_from(mesh.indices.len() / 3)
         .map_err(|_| io::Error::other("an STL holds at most 2^32 - 1 triangles"))?;

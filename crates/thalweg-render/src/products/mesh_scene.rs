@@ -88,6 +88,26 @@ pub struct MeshPart {
 }
 
 /// The contents of a mesh file.
+///
+/// # Examples
+/// A terrain with a picture over it, written as PLY with a colour for each vertex.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::pictures::picture::Picture;
+/// use thalweg_render::products::chunks::{ChunkOptions, ChunkedMesh};
+/// use thalweg_render::products::mesh_files::write_ply;
+/// use thalweg_render::products::mesh_scene::MeshScene;
+///
+/// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
+/// let scene = MeshScene::of(ChunkedMesh::of(&terrain, &ChunkOptions::default())?);
+/// let scene = scene.with_texture(Some(Picture::new([8, 8], [90, 120, 60])));
+/// assert_eq!(scene.parts[0].name, "terrain");
+/// let mut bytes = Vec::new();
+/// write_ply(&scene, &mut bytes)?;
+/// assert!(bytes.starts_with(b"ply\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct MeshScene {

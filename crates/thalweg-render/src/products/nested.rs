@@ -172,6 +172,24 @@ const NONE: u32 = u32::MAX;
 ///
 /// # Errors
 /// If the size of a field differs from the terrain's; also those of [`Land::check`].
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Edge, Grid, Terrain};
+/// use thalweg_flow::{FlowGraph, Land};
+/// use thalweg_render::products::nested::nested_depressions;
+///
+/// // Pits at 1 m and 2 m with a sill of 3 m between them; together they spill to the east at 4 m.
+/// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+/// let heights = [5.0, 1.0, 3.0, 2.0, 4.0, 0.0];
+/// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 6], 10.0)? }, &heights)?;
+/// let land = Land::of(&terrain);
+/// let graph = FlowGraph::new(&land);
+/// let nested = nested_depressions(&land, graph.filled(), graph.directions())?;
+/// assert_eq!(nested.iter().map(|one| one.level.metres()).collect::<Vec<_>>(), [3.0, 3.0, 4.0]);
+/// assert_eq!((nested[0].parent, nested[2].parent), (Some(nested[2].id), None));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn nested_depressions(
     land: &Land<'_>,
     filled: &Field<Height>,

@@ -27,6 +27,22 @@ pub enum Green {
 }
 
 /// The unit normal of each cell.
+///
+/// # Examples
+/// Ground that rises to the east by 45°: its normals point west and up.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::normals::{Depth, Green, NormalMap};
+///
+/// let heights = [0.0, 10.0, 20.0, 0.0, 10.0, 20.0, 0.0, 10.0, 20.0];
+/// let map = NormalMap::of(&Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, 1.0);
+/// let [east, north, up] = map.normals[(1, 1)];
+/// assert!((east + 0.5_f32.sqrt()).abs() < 1e-6 && north == 0.0 && (up - 0.5_f32.sqrt()).abs() < 1e-6);
+/// let mut png = Vec::new();
+/// map.encode(&mut png, Depth::Eight, Green::Up)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NormalMap {
@@ -60,6 +76,18 @@ impl NormalMap {
 }
 
 /// Elevations as grey values, for renderers that expect a bump or displacement map.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::normals::BumpMap;
+///
+/// let terrain = Terrain::from_metres(Grid::new([2, 2], 10.0)?, &[100.0, 105.0, 110.0, 120.0])?;
+/// let map = BumpMap::of(&terrain);
+/// assert_eq!(map.grey.as_slice(), [0.0, 0.25, 0.5, 1.0]);
+/// assert_eq!((map.low, map.high), (100.0, 120.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BumpMap {

@@ -21,6 +21,20 @@ use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Res
 /// # Errors
 /// If a side is zero, or if the shape does not fit: cells are square, so both directions must shrink or grow by the
 /// same factor, to within one interval. Also those of [`Grid::new`] for the new cells.
+///
+/// # Examples
+/// Twice as many intervals. A plane remains a plane, to the rounding of heights.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::resample::resample;
+///
+/// let heights: Vec<f32> = (0..9).map(|k| k as f32).collect();
+/// let fine = resample(&Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, [5, 5])?;
+/// assert_eq!((fine.grid.size, fine.grid.cell), ([5, 5], 5.0));
+/// assert!((fine.ground[(1, 1)].metres() - 2.0).abs() < 1e-4);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
     let grid = resampled(&terrain.grid, size)?;
     Grid::new(size, grid.cell)?;
@@ -136,6 +150,20 @@ impl Resampling {
 /// # Errors
 /// If a side is zero or larger than before, or if the shape does not fit to within one cell, because cells are
 /// square. Also those of [`Grid::new`] for the new cells.
+///
+/// # Examples
+/// Each new cell is the mean of four old ones: of 0, 1, 4 and 5 in the north-west.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::resample::reduce;
+///
+/// let heights: Vec<f32> = (0..16).map(|k| k as f32).collect();
+/// let coarse = reduce(&Terrain::from_metres(Grid::new([4, 4], 10.0)?, &heights)?, [2, 2])?;
+/// assert_eq!(coarse.grid.cell, 20.0);
+/// assert!((coarse.ground[(0, 0)].metres() - 2.5).abs() < 1e-4);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
     let old = &terrain.grid;
     check_reduction(old.size, size)?;
@@ -167,6 +195,19 @@ pub fn reduce_field(field: &Field<f32>, size: Size) -> Result<Field<f32>> {
 ///
 /// # Errors
 /// If the window is empty or extends beyond the terrain.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{CellRect, Grid, Terrain};
+/// use thalweg_render::products::resample::crop;
+///
+/// let heights: Vec<f32> = (0..9).map(|k| k as f32).collect();
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// let corner = crop(&terrain, CellRect::new([1, 1], [2, 2]))?;
+/// assert_eq!(corner.metres().as_slice(), [4.0, 5.0, 7.0, 8.0]);
+/// assert!(crop(&terrain, CellRect::new([2, 2], [2, 2])).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn crop(terrain: &Terrain, window: CellRect) -> Result<Terrain> {
     let grid = cropped_grid(&terrain.grid, window)?;
     let mut part = terrain.window(window);

@@ -32,6 +32,21 @@ pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
 /// # Errors
 /// If the size of the discharge or the pools differs from the terrain's, or if the threshold is not a finite number
 /// above 0.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::products::streams::trace_streams;
+///
+/// // A valley that falls to the south along column 4, where 2 m³/s flow.
+/// let ground = Field::generate([16, 9], |i, j| Height::saturating(200.0 - i as f64 + 2.0 * j.abs_diff(4) as f64));
+/// let terrain = Terrain::from_ground(Grid::new([16, 9], 10.0)?, ground)?;
+/// let discharge = Field::generate([16, 9], |_, j| if j == 4 { 2.0 } else { 0.0 });
+/// let reaches = trace_streams(&terrain, &discharge, None, 1.0)?.reaches;
+/// assert_eq!((reaches.len(), reaches[0].cells.len()), (1, 16));
+/// assert_eq!(reaches[0].hydraulics.map(|water| water.discharge), Some(2.0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn trace_streams(
     terrain: &Terrain,
     discharge: &Field<f32>,

@@ -40,6 +40,20 @@ impl Default for WetnessRules {
 ///
 /// # Errors
 /// If a parameter is not above 0 and at most 1e9.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::products::wetness::{WetnessRules, wetness};
+///
+/// // A slope to the south: water gathers towards its foot.
+/// let ground = Field::generate([20, 20], |i, _| Height::saturating(100.0 - i as f64));
+/// let terrain = Terrain::from_ground(Grid::new([20, 20], 10.0)?, ground)?;
+/// let wet = wetness(&terrain, &WetnessRules::default())?;
+/// assert!(wet[(19, 9)] > wet[(0, 9)]);
+/// assert!(wetness(&terrain, &WetnessRules { reach: 0.0, ..WetnessRules::default() }).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
     check(rules)?;
     wetness_of(terrain, rules, &discharge(terrain, rules.runoff))

@@ -14,6 +14,37 @@ use crate::pictures::png_file::write_png;
 use thalweg_core::{Error, Field, Result};
 
 /// The encoding of a tile's pixels.
+///
+/// # Examples
+/// A tile of a plateau at 100 m, which Terrarium's encoding stores as 32 768 + 100 = 128 · 256 + 100.
+///
+/// ```
+/// use std::io::Cursor;
+/// use thalweg_core::{CellRect, Field, Result};
+/// use thalweg_render::pictures::picture::Picture;
+/// use thalweg_render::web::{Encoding, MapLand, MapPlace, MapTile, TileHeights};
+///
+/// struct Plateau;
+/// impl MapLand for Plateau {
+///     fn finest(&self) -> u32 {
+///         0
+///     }
+///     fn width(&self, _level: u32) -> f64 {
+///         1000.0
+///     }
+///     fn cells(&self, _level: u32) -> CellRect<i64> {
+///         CellRect::new([0, 0], [64, 64])
+///     }
+///     fn heights(&self, _level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
+///         Ok(Field::new(cells.size(), 100.0))
+///     }
+/// }
+/// let tile = MapTile { zoom: 10, column: 512, row: 512 };
+/// let heights = TileHeights::of(&Plateau, &MapPlace::plane(), tile)?.unwrap();
+/// let png = heights.bytes(Encoding::Terrarium)?;
+/// assert_eq!(Picture::decode(Cursor::new(png)).unwrap().rgb[(0, 0)], [128, 100, 0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// Metres as little-endian 32-bit floats, row by row from the north; NaN without data.

@@ -6,6 +6,18 @@ use thalweg_core::{MapPoint, Point, Size};
 /// A position on Earth by longitude, east positive, and latitude, north positive.
 ///
 /// [`MapPlace::at`] and options of users take degrees; [`MapPlace::lon_lat`] returns radians.
+///
+/// # Examples
+/// A terrain whose north-western corner is at 46° N, and a point 1000 m south of it.
+///
+/// ```
+/// use thalweg_core::Point;
+/// use thalweg_render::web::{LonLat, MapPlace};
+///
+/// let place = MapPlace::at(LonLat::new(7.66, 46.0), Point::new(0.0, 0.0));
+/// let [corner, south] = [0.0, 1000.0].map(|y| place.lon_lat(Point::new(0.0, y)).latitude.to_degrees());
+/// assert!((corner - 46.0).abs() < 1e-6 && (corner - south - 0.009).abs() < 1e-4);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LonLat {
     /// The longitude.
@@ -29,6 +41,19 @@ impl From<[f64; 2]> for LonLat {
 }
 
 /// The position of a terrain on Earth. The terrain's own metres run eastward and southward.
+///
+/// # Examples
+/// The central meridian of UTM zone 32 is 9° E; its easting is 500 000 m.
+///
+/// ```
+/// use thalweg_core::{MapPoint, Point};
+/// use thalweg_render::web::MapPlace;
+///
+/// let place = MapPlace::of_code(32_632, MapPoint::new(500_000.0, 0.0)).unwrap();
+/// let corner = place.lon_lat(Point::new(0.0, 0.0));
+/// assert!((corner.longitude.to_degrees() - 9.0).abs() < 1e-9 && corner.latitude.abs() < 1e-9);
+/// assert!(MapPlace::of_code(4326, MapPoint::new(0.0, 0.0)).is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapPlace(Laid);
 

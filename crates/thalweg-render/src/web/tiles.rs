@@ -14,6 +14,16 @@ pub const SIDE: usize = 256;
 pub const MOST_ZOOM: u32 = 22;
 
 /// A tile: zoom, column from the west, row from the north.
+///
+/// # Examples
+/// The map of zoom 1 has two columns and two rows.
+///
+/// ```
+/// use thalweg_render::web::MapTile;
+///
+/// assert!(MapTile { zoom: 1, column: 1, row: 0 }.is_there());
+/// assert!(!MapTile { zoom: 1, column: 2, row: 0 }.is_there());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapTile {
     /// The zoom: the whole map has 2^zoom columns and rows.

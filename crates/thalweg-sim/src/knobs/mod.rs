@@ -25,6 +25,20 @@ pub const FACTOR: RangeInclusive<f64> = 0.1..=10.0;
 pub const STRETCH: RangeInclusive<f64> = 0.25..=4.0;
 
 /// The positions of the knobs; those of [`Knobs::default`] change nothing.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::Value;
+/// use thalweg_sim::knobs::Knobs;
+/// use thalweg_sim::presets::find_preset;
+///
+/// let mut recipe = find_preset("hills")?;
+/// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(1.5e7)));
+/// Knobs { age: 2.0, size: 2.0, ..Knobs::default() }.turn(&mut recipe)?;
+/// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(3e7)));
+/// assert_eq!(recipe.extent().unwrap().width, 30_720.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knobs {
     /// Factor on the duration of all processes, 0.1 to 10.

@@ -32,6 +32,21 @@ impl Recipe {
     /// # Errors
     /// Returns an error, with the feature's number, if the feature contradicts itself, the world or other features,
     /// or if edges are looped. Nothing is changed then.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_sim::recipe::Recipe;
+    /// use thalweg_sim::sketch::{SketchFeature, SketchKind};
+    ///
+    /// let mut recipe = Recipe::parse("extent = [3200.0, 3200.0]\ncells = 32\n")?;
+    /// let grid = recipe.grid()?;
+    /// let points = vec![[800.0, 1600.0].into(), [2400.0, 1600.0].into()];
+    /// recipe.draw(SketchFeature { heights: vec![500.0], ..SketchFeature::new(SketchKind::Ridge, points) }, &grid)?;
+    /// assert_eq!(recipe.drawn(&grid)?.features().len(), 1);
+    /// recipe.erase(0, &grid)?;
+    /// assert!(recipe.sketch.is_none());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn draw(&mut self, feature: SketchFeature, grid: &Grid) -> Result<()> {
         self.only_with_ends("sketch")?;
         let mut sketch = self.drawn(grid)?;

@@ -7,6 +7,20 @@ use thalweg_core::{Error, Georeference, MapPoint, Result};
 use thalweg_io::{geokeys, units};
 
 /// A coordinate system in metres, and the position of the world's north-western corner in it.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::MapPoint;
+/// use thalweg_sim::recipe::WorldPlace;
+///
+/// let place = WorldPlace::new("EPSG:32632", MapPoint::new(400_000.0, 5.2e6))?;
+/// let reference = place.georeference(10.0);
+/// assert_eq!(reference.epsg(), Some(32632));
+/// assert_eq!(reference.transform, Some([400_000.0, 10.0, 0.0, 5.2e6, 0.0, -10.0]));
+/// // Degrees are no metres.
+/// assert!(WorldPlace::new("EPSG:4326", MapPoint::default()).is_err());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorldPlace {
     /// EPSG code of a projected system in metres, 1024 to 32 766.

@@ -7,6 +7,17 @@ use thalweg_core::declare::params::{ParamKind, Written};
 use thalweg_core::{Error, Result};
 
 /// How a recipe specifies its first level.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::{Coarsest, Recipe};
+///
+/// let recipe = Recipe::parse("extent = [6400.0, 6400.0]\ncells = 512\ncoarsest = \"auto\"\n")?;
+/// assert_eq!(recipe.levels().coarsest, Coarsest::Auto);
+/// let columns: Vec<usize> = recipe.grids()?.iter().map(|grid| grid.cols()).collect();
+/// assert_eq!(columns, [128, 256, 512]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Coarsest {
     /// There is one level.
@@ -20,6 +31,18 @@ pub enum Coarsest {
 }
 
 /// How finer levels are computed, once the large valleys exist.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::{Beyond, LocalFrom, Recipe};
+///
+/// let recipe =
+///     Recipe::parse("extent = [6400.0, 6400.0]\ncells = 64\nbeyond = \"local\"\nlocal_from = 16\n")?;
+/// assert_eq!(recipe.levels().beyond, Beyond::Local { from: LocalFrom::Cells(16) });
+/// // The levels with 32 and with 64 cells are local.
+/// assert_eq!(recipe.local_levels()?, 2);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Beyond {
     /// By the recipe's stages over the whole terrain, up to its cells.
@@ -47,6 +70,29 @@ pub enum LocalFrom {
 }
 
 /// The levels on which a stage runs.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::{Recipe, When};
+///
+/// let recipe = Recipe::parse(
+///     r#"
+///     extent = [6400.0, 6400.0]
+///     cells = 64
+///     coarsest = 16
+///
+///     [[stage]]
+///     model = "thermal"
+///     levels = "last"
+///     "#,
+/// )?;
+/// assert_eq!(recipe.stages[0].when, When::Last);
+/// // The cells of the three levels are 400, 200 and 100 m wide.
+/// let turns = recipe.turns(&[400.0, 200.0, 100.0]);
+/// let levels: Vec<usize> = turns.iter().filter(|turn| turn.stage.is_some()).map(|turn| turn.level).collect();
+/// assert_eq!(levels, [2]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum When {
     /// All levels. Base models create their whole terrain on the first, and on each finer one the detail that it

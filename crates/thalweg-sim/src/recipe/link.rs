@@ -25,6 +25,17 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns an error if the recipe's text is longer than a mebibyte.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_sim::presets::find_preset;
+    /// use thalweg_sim::recipe::Recipe;
+    ///
+    /// let recipe = find_preset("hills")?;
+    /// let link = recipe.to_link()?;
+    /// assert_eq!(Recipe::from_link(&link)?.hash(), recipe.hash());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn to_link(&self) -> Result<String> {
         let text = self.to_toml();
         if text.len() as u64 > MOST {

@@ -73,6 +73,27 @@ pub use text::{RECIPE_FILE, SCHEMA_FILE, recipe_schema};
 pub(crate) const MAX_STAGES: usize = 1000;
 
 /// A world's extent, grid, seed and stages; checked.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::Recipe;
+///
+/// let mut recipe = Recipe::parse(
+///     r#"
+///     extent = [640.0, 640.0]
+///     cells = 32
+///
+///     [[stage]]
+///     model = "gradient_noise"
+///     amplitude = 100.0
+///     "#,
+/// )?;
+/// let (text, hash) = (recipe.to_toml(), recipe.hash());
+/// assert_eq!(Recipe::parse(&text)?.hash(), hash);
+/// recipe.seed = 2;
+/// assert_ne!(recipe.hash(), hash);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Recipe {
     /// Its name.
@@ -108,6 +129,21 @@ pub struct Recipe {
 impl Recipe {
     /// Returns a recipe with one stage for a terrain given by the caller ([`Run::over`](crate::run::Run::over));
     /// `seed` is the world's.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_models::models::thermal::Thermal;
+    /// use thalweg_sim::recipe::Recipe;
+    /// use thalweg_sim::run::Run;
+    ///
+    /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
+    /// let recipe = Recipe::single(Box::new(Thermal { steps: 10, ..Thermal::default() }), 1);
+    /// let mut run = Run::over(recipe, terrain)?;
+    /// while run.step()?.is_some() {}
+    /// assert!(run.terrain().ground[(0, 0)].metres() < 100.0);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
         Self { name: name.to_string(), seed, stages: vec![Stage::new(name, model)], ..Self::blank() }
@@ -173,6 +209,18 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns an error if there is no such stage or parameter, or the parameter does not accept the value.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::declare::params::Value;
+    /// use thalweg_sim::presets::find_preset;
+    ///
+    /// let mut recipe = find_preset("hills")?;
+    /// recipe.set("uplift", "years", &2e6.into())?;
+    /// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(2e6)));
+    /// assert!(recipe.set("uplift", "yeers", &2e6.into()).unwrap_err().to_string().contains("did you mean `years`?"));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
         let number = self.stage_of(label)?;
         self.stages[number].model.set(label, parameter, value)

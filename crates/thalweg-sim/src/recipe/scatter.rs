@@ -7,6 +7,16 @@ use thalweg_core::declare::params::ParamKind;
 use thalweg_core::{Error, Result};
 
 /// The distribution of continents: one, or none, in each square of a lattice.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::{Recipe, Scatter};
+///
+/// let text = "extent = [8000.0, 8000.0]\nsea_level = 0.0\ncontinents = { spacing = 20000.0, depth = 500.0 }\n";
+/// let recipe = Recipe::parse(text)?;
+/// assert_eq!(recipe.continents(), Some(Scatter { spacing: 20_000.0, depth: 500.0, empty: 0.15 }));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scatter {
     /// Side of the lattice's squares, 0.01 to 1e9 m: at least the longer side of the recipe's extent.

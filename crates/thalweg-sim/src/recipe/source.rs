@@ -8,6 +8,26 @@ use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key,
 use thalweg_core::{Error, Result};
 
 /// The source of a stage's input layer.
+///
+/// # Examples
+/// Rock that is harder the higher it is, from 0 at sea level to 1 at 900 m:
+///
+/// ```
+/// use thalweg_sim::recipe::{From, LayerSource, Recipe};
+///
+/// let recipe = Recipe::parse(
+///     r#"
+///     extent = [640.0, 640.0]
+///
+///     [[stage]]
+///     model = "thermal"
+///     layers = { hardness = { layer = "ground", scale = [0.0, 900.0] } }
+///     "#,
+/// )?;
+/// let source = LayerSource { from: From::Layer("ground".into()), scale: Some([0.0, 900.0]) };
+/// assert_eq!(recipe.stages[0].layers["hardness"], source);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerSource {
     /// A file (relative to the recipe), or a layer that an earlier stage left.

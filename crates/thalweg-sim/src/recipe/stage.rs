@@ -18,6 +18,20 @@ use thalweg_models::models::Models;
 use thalweg_noise::given::springs::SPRINGS;
 
 /// The use of a model, with its parameters and input layers.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::params::Value;
+/// use thalweg_models::models::find_model;
+/// use thalweg_sim::recipe::{Recipe, Stage};
+///
+/// let mut recipe = Recipe::parse("extent = [640.0, 640.0]\ncells = 32\n")?;
+/// recipe.stages.push(Stage::new("scree", find_model("thermal")?));
+/// recipe.set("scree", "talus", &30.0.into())?;
+/// let again = Recipe::parse(&recipe.to_toml())?;
+/// assert_eq!(again.stages[0].model.get("talus"), Some(Value::Number(30.0)));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Stage {
     /// The key of its random numbers; unique in the recipe.

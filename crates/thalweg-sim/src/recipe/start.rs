@@ -64,6 +64,17 @@ pub enum Start {
 }
 
 /// The levels that a synthetic world is built on, from the coarsest to the one that has the recipe's `cells`.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::{Beyond, Coarsest, Levels, Recipe};
+///
+/// let mut recipe = Recipe::parse("extent = [6400.0, 3200.0]\ncells = 64\n")?;
+/// recipe.set_levels(Levels { coarsest: Coarsest::Cells(16), beyond: Beyond::Global })?;
+/// let columns: Vec<usize> = recipe.grids()?.iter().map(|grid| grid.cols()).collect();
+/// assert_eq!(columns, [16, 32, 64]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Levels {
     /// Cells on the long side of the first level.
@@ -74,6 +85,19 @@ pub struct Levels {
 
 /// The numbers of the last columns and rows of a world that are finally cut away, at its eastern and its southern
 /// side.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::recipe::{Cut, Recipe};
+/// use thalweg_sim::run::Run;
+///
+/// let mut recipe = Recipe::parse("extent = [640.0, 640.0]\ncells = 64\n")?;
+/// recipe.set_cut(Cut { cols: 4, rows: 0 })?;
+/// let mut run = Run::new(recipe)?;
+/// while run.step()?.is_some() {}
+/// assert_eq!(run.terrain().grid.size, [64, 60]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cut {
     /// Columns that are cut away, at the eastern side.

@@ -12,6 +12,24 @@ use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
 macro_rules! tables {
     ( $( $(#[doc = $about:literal])+ $field:ident: $row:ty, )+ ) => {
         /// The input tables of a stage.
+        ///
+        /// # Examples
+        /// ```
+        /// use thalweg_sim::recipe::Recipe;
+        ///
+        /// let recipe = Recipe::parse(
+        ///     r#"
+        ///     extent = [6000.0, 5000.0]
+        ///
+        ///     [[stage]]
+        ///     model = "fluvial"
+        ///     tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }
+        ///     "#,
+        /// )?;
+        /// let tables = &recipe.stages[0].tables;
+        /// assert_eq!((tables.springs.len(), tables.springs[0].rate), (1, 2.0));
+        /// # Ok::<(), thalweg_core::Error>(())
+        /// ```
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct Tables { $( $(#[doc = $about])+ pub $field: Vec<$row>, )+ }
 

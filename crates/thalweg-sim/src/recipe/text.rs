@@ -280,6 +280,18 @@ impl Recipe {
     /// # Errors
     /// Returns an error for broken TOML, unknown keys, models and parameters, values out of range, labels used twice,
     /// keys that cannot be combined, and unless exactly one of `extent` and `from` is given.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_sim::recipe::Recipe;
+    ///
+    /// let text = "extent = [640.0, 640.0]\n[[stage]]\nmodel = \"thermal\"\ntalus = 30.0\n";
+    /// let recipe = Recipe::parse(text)?;
+    /// assert_eq!((recipe.stages.len(), recipe.stages[0].label.as_str()), (1, "thermal"));
+    /// let error = Recipe::parse(&text.replace("talus", "talsu")).err().unwrap();
+    /// assert!(error.to_string().contains("did you mean `talus`?"));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_with(text, &Models::default())
     }
@@ -407,6 +419,19 @@ fn broken(text: &str, error: &toml::de::Error) -> Error {
 
 /// Returns the JSON Schema of recipes (draft 2020-12) with these models, from their declarations; editors use it for
 /// completion and checks.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::models::Models;
+/// use thalweg_sim::recipe::recipe_schema;
+///
+/// let models = Models::default();
+/// let schema = recipe_schema(&models);
+/// assert_eq!(schema["title"], "thalweg recipe");
+/// // A stage has one form for each model.
+/// let forms = schema["properties"]["stage"]["items"]["oneOf"].as_array().unwrap();
+/// assert_eq!(forms.len(), models.all().count());
+/// ```
 pub fn recipe_schema(models: &Models) -> Json {
     schema_of(models.all())
 }

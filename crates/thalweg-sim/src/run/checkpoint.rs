@@ -70,6 +70,29 @@ enum Kind {
 }
 
 /// A copy of a run between two steps: it can be saved while the run takes its next step.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_models::models::thermal::Thermal;
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::run::Run;
+/// use thalweg_sim::run::checkpoint::is_checkpoint;
+///
+/// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
+/// let recipe = Recipe::single(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
+/// let mut run = Run::over(recipe, terrain)?;
+/// run.step()?;
+/// let snapshot = run.snapshot().expect("enough memory");
+/// run.step()?;
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("run.thalweg");
+/// snapshot.save(&path, &serde_json::Value::Null)?;
+/// assert!(is_checkpoint(&path));
+/// let (resumed, _) = Run::resume(&path)?;
+/// assert_eq!((resumed.steps(), run.steps()), ([1, 4], [2, 4]));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub struct Snapshot {
     state: State<'static>,
     terrain: Terrain,
@@ -124,6 +147,26 @@ impl Run {
     ///
     /// # Errors
     /// Returns an error if there is not enough memory for them.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_models::models::thermal::Thermal;
+    /// use thalweg_sim::recipe::Recipe;
+    /// use thalweg_sim::run::Run;
+    ///
+    /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
+    /// let recipe = Recipe::single(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
+    /// let mut run = Run::over(recipe, terrain)?;
+    /// run.step()?;
+    /// let bytes = run.to_checkpoint(&serde_json::json!({ "author": "me" }))?;
+    /// let (mut resumed, note) = Run::resume_bytes(&bytes)?;
+    /// assert_eq!(note["author"], "me");
+    /// while run.step()?.is_some() {}
+    /// while resumed.step()?.is_some() {}
+    /// assert_eq!(resumed.terrain(), run.terrain());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn to_checkpoint(&self, note: &serde_json::Value) -> Result<Vec<u8>> {
         let need = self.bytes();
         memory::check_memory("a checkpoint", need)?;

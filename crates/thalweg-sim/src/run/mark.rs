@@ -12,6 +12,31 @@ use thalweg_core::terrain::bytes::Values;
 use thalweg_core::{Result, Terrain};
 
 /// The state of a run between two steps, without its recipe. Copies share the terrain.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::models::find_model;
+/// use thalweg_models::models::shape::{Shape, ShapeKind};
+/// use thalweg_sim::recipe::{Recipe, Stage};
+/// use thalweg_sim::run::Run;
+///
+/// let plane = Shape { kind: ShapeKind::Plane, height: 100.0, tilt: 0.0, ..Shape::default() };
+/// let mut recipe = Recipe::single(Box::new(plane), 1);
+/// recipe.set_extent([640.0, 640.0])?;
+/// recipe.cells = 32;
+/// recipe.stages.push(Stage::new("scree", find_model("thermal")?));
+/// let mut run = Run::new(recipe.clone())?;
+/// run.step()?;
+/// let mark = run.mark();
+/// // A stage that has not begun may change, but not one that is done.
+/// recipe.set("scree", "talus", &30.0.into())?;
+/// assert!(mark.agrees(&recipe));
+/// let other = Run::from_mark(recipe.clone(), &mark)?;
+/// assert_eq!(other.position(), (1, 0));
+/// recipe.set("shape", "height", &50.0.into())?;
+/// assert!(!mark.agrees(&recipe));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Mark {
     terrain: Arc<Terrain>,

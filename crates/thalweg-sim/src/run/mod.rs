@@ -30,6 +30,25 @@ use thalweg_noise::given::springs::{self, SPRINGS, Spring};
 use thalweg_refine::Frame;
 
 /// The report of one turn: a stage on one level, or a step from level to level.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_models::models::thermal::Thermal;
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::run::Run;
+///
+/// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
+/// let recipe = Recipe::single(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
+/// let mut run = Run::over(recipe, terrain)?;
+/// while run.step()?.is_some() {}
+/// let report = &run.reports()[0];
+/// assert_eq!((report.label.as_str(), report.steps, report.cells), ("thermal", 4, 2));
+/// assert_eq!(report.parameters["steps"], 4);
+/// // Nothing has left the map.
+/// assert_eq!(report.budget.solid_change(), 0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StageReport {
@@ -94,6 +113,25 @@ pub struct RunProgress {
 }
 
 /// A recipe that is executed on a terrain.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::models::shape::{Shape, ShapeKind};
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::run::Run;
+///
+/// let plane = Shape { kind: ShapeKind::Plane, height: 100.0, tilt: 0.0, ..Shape::default() };
+/// let mut recipe = Recipe::single(Box::new(plane), 1);
+/// recipe.set_extent([640.0, 640.0])?;
+/// recipe.cells = 32;
+///
+/// let mut run = Run::new(recipe)?;
+/// while let Some(progress) = run.step()? {
+///     assert_eq!((progress.label.as_str(), progress.step, progress.steps), ("shape", 1, 1));
+/// }
+/// assert_eq!(run.into_terrain().ground[(0, 0)].metres(), 100.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub struct Run {
     pub(crate) recipe: Recipe,
     pub(crate) terrain: Terrain,
@@ -414,6 +452,24 @@ impl Run {
     /// # Errors
     /// Returns an error, and changes nothing, if there is no such stage or parameter, the stage is done, the value is
     /// not allowed, or it would leave the stage no more steps than it has taken.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_models::models::thermal::Thermal;
+    /// use thalweg_sim::recipe::Recipe;
+    /// use thalweg_sim::run::Run;
+    ///
+    /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
+    /// let recipe = Recipe::single(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
+    /// let mut run = Run::over(recipe, terrain)?;
+    /// run.step()?;
+    /// run.set("thermal", "rate", &0.5.into())?;
+    /// assert_eq!(run.reports()[0].changes[0].parameter, "rate");
+    /// // One step has been taken, so there must be at least two.
+    /// assert!(run.set("thermal", "steps", &1u32.into()).is_err());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
         let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
         let number = labels.clone().position(|known| known == label);

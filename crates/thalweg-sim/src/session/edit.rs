@@ -16,6 +16,28 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if the recipe cannot begin, as [`Run::new`].
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_models::models::shape::{Shape, ShapeKind};
+    /// use thalweg_sim::recipe::Recipe;
+    /// use thalweg_sim::session::Session;
+    ///
+    /// let plane = Shape { kind: ShapeKind::Plane, height: 100.0, tilt: 0.0, ..Shape::default() };
+    /// let mut recipe = Recipe::single(Box::new(plane), 1);
+    /// recipe.set_extent([640.0, 640.0])?;
+    /// recipe.cells = 32;
+    /// let mut session = Session::new(recipe.clone())?;
+    /// while session.step()?.is_some() {}
+    /// recipe.set("shape", "height", &50.0.into())?;
+    /// session.edit(recipe)?;
+    /// // The session returns to its former position, here the end.
+    /// while session.is_going() {
+    ///     session.step()?;
+    /// }
+    /// assert_eq!(session.terrain().ground[(0, 0)].metres(), 50.0);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn edit(&mut self, recipe: Recipe) -> Result<()> {
         let (before, stood) = (self.run.recipe().clone(), self.stood());
         self.go_on(&self.run.mark(), recipe, stood, true)?;

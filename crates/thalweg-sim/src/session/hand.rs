@@ -132,6 +132,21 @@ impl Session {
     ///
     /// # Errors
     /// As [`trace`].
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_sim::presets::find_preset;
+    /// use thalweg_sim::session::Session;
+    ///
+    /// let mut recipe = find_preset("hills")?;
+    /// recipe.cells = 64;
+    /// let mut session = Session::new(recipe)?;
+    /// // After one step there are hills of noise.
+    /// session.step()?;
+    /// let path = session.follow([7000.0, 8000.0])?;
+    /// assert!(!path.is_empty() && path.iter().all(|point| point.elevation.is_finite()));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn follow(&self, place: impl Into<Point>) -> Result<Vec<TracePoint>> {
         trace(&self.run.droplets()?, self.run.terrain(), place, POINTS)
     }

@@ -68,6 +68,27 @@ pub struct Position {
 }
 
 /// A run with saved states of its past.
+///
+/// # Examples
+/// ```
+/// use thalweg_models::models::shape::{Shape, ShapeKind};
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::session::{Position, Session};
+///
+/// let plane = Shape { kind: ShapeKind::Plane, height: 100.0, tilt: 0.0, ..Shape::default() };
+/// let mut recipe = Recipe::single(Box::new(plane), 1);
+/// recipe.set_extent([640.0, 640.0])?;
+/// recipe.cells = 32;
+/// let mut session = Session::new(recipe)?;
+/// session.play();
+/// while session.is_going() {
+///     session.step()?;
+/// }
+/// assert_eq!(session.terrain().ground[(0, 0)].metres(), 100.0);
+/// session.go_to(Position { turn: 0, step: 0 })?;
+/// assert_eq!(session.terrain().ground[(0, 0)].metres(), 0.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub struct Session {
     run: Run,
     /// Counters of the states of the terrain, and of discarded histories.

@@ -104,6 +104,22 @@ impl Session {
     /// # Errors
     /// Returns an error, and changes nothing, if the previous recipe cannot begin any more, for example because a
     /// file is missing.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_sim::recipe::Recipe;
+    /// use thalweg_sim::recipe::strokes::{Stroke, Tool};
+    /// use thalweg_sim::session::Session;
+    ///
+    /// let mut session = Session::new(Recipe::parse("extent = [640.0, 640.0]\ncells = 32\n")?)?;
+    /// session.stroke(Stroke::new(Tool::Raise, vec![[320.0, 320.0].into()]))?;
+    /// assert!(session.terrain().solid() > 0);
+    /// assert!(session.undo()?);
+    /// assert_eq!(session.terrain().solid(), 0);
+    /// // There is nothing else to undo.
+    /// assert!(!session.undo()?);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn undo(&mut self) -> Result<bool> {
         let Some(change) = self.acts.done.pop() else { return Ok(false) };
         let (done, back) = self.walk(change);

@@ -73,6 +73,16 @@ impl SketchKind {
 }
 
 /// A line or a point of a sketch.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Point;
+/// use thalweg_sim::sketch::{SketchFeature, SketchKind};
+///
+/// let ridge = SketchFeature::new(SketchKind::Ridge, vec![[0.0, 0.0].into(), [100.0, 0.0].into()]);
+/// assert_eq!((ridge.strength, ridge.width), (1.0, None));
+/// assert_eq!(ridge.nearest([25.0, 40.0].into()), Point::new(25.0, 0.0));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SketchFeature {
     /// Its kind.
@@ -108,6 +118,21 @@ impl SketchFeature {
 }
 
 /// Lines and points that constrain the terrain; checked.
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::sketch::{Sketch, SketchFeature, SketchKind, SketchWorld};
+///
+/// let world = SketchWorld { extent: [8000.0, 6000.0].into(), sea_level: None };
+/// let points = vec![[1000.0, 3000.0].into(), [7000.0, 3000.0].into()];
+/// let river = SketchFeature { heights: vec![500.0, 200.0], ..SketchFeature::new(SketchKind::River, points) };
+/// let sketch = Sketch::new(vec![river.clone()], &world)?;
+/// assert_eq!(Sketch::parse(&sketch.to_geojson(), &world)?, sketch);
+/// // A river must not run uphill.
+/// let wrong = SketchFeature { heights: vec![200.0, 500.0], ..river };
+/// assert!(Sketch::new(vec![wrong], &world).unwrap_err().contains("uphill"));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sketch {
     /// In the file's order.

@@ -28,6 +28,22 @@ impl World {
     /// # Errors
     /// Returns an error if the world does not have the level; if the place, `far` or `detail` is not finite; if `far`
     /// or `detail` is below 0; or if there would be more than 100 000 tiles.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Cell, Point};
+    /// use thalweg_sim::presets::find_preset;
+    /// use thalweg_sim::world::World;
+    ///
+    /// let mut recipe = find_preset("hills")?;
+    /// recipe.cells = 32;
+    /// let world = World::open(&recipe)?.with_tiles(16)?;
+    /// // The tiles of level 1 are 16 · 240 m = 3840 m wide. Three of them are within 5 km of this place.
+    /// let tiles = world.around(Point::new(100.0, 100.0), 5000.0, 1, 1.0)?;
+    /// assert_eq!((tiles[0].level, tiles[0].tile, tiles[0].distance), (1, Cell::new(0, 0), 0.0));
+    /// assert_eq!(tiles.iter().map(|tile| tile.distance).collect::<Vec<_>>(), [0.0, 3740.0, 3740.0]);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn around(&self, place: Point, far: f64, finest: u32, detail: f64) -> Result<Vec<Wanted>> {
         self.frame().check(finest)?;
         for (name, value) in [("far", far), ("detail", detail)] {

@@ -95,6 +95,24 @@ impl World {
     ///
     /// # Errors
     /// As [`Finite::of`], [`World::new`].
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Field, Grid, Height, Terrain};
+    /// use thalweg_refine::Rules;
+    /// use thalweg_sim::world::World;
+    ///
+    /// // A valley that slopes down to the east, on cells of 30 m.
+    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
+    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// // Two levels on, its cells are 7.5 m wide, and one tile contains all of them.
+    /// assert_eq!(world.frame().width(2), 7.5);
+    /// let tile = world.tile(2, 480.0, 480.0)?;
+    /// assert_eq!(tile.size(), [128, 128]);
+    /// assert!(world.height_at(480.0, 480.0, 2)?.is_finite());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn over(terrain: &Terrain, rules: Rules, seed: u64) -> Result<Self> {
         Self::new(Arc::new(Finite::of(terrain, &rules)?), rules, seed)
     }
@@ -300,6 +318,22 @@ impl World {
     ///
     /// # Errors
     /// Returns an error if the world does not have the level, or the place is outside.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Cell;
+    /// use thalweg_sim::presets::find_preset;
+    /// use thalweg_sim::world::World;
+    ///
+    /// let mut recipe = find_preset("hills")?;
+    /// recipe.cells = 32;
+    /// let world = World::open(&recipe)?;
+    /// // The cells of level 0 are 15 360 / 32 = 480 m wide, those of level 1 half as wide.
+    /// assert_eq!(world.cell_at(0, 1000.0, 2000.0)?, Cell::new(4, 2));
+    /// assert_eq!(world.cell_at(1, 1000.0, 2000.0)?, Cell::new(8, 4));
+    /// assert!(world.cell_at(0, -1.0, 0.0).is_err());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn cell_at(&self, level: u32, x: f64, y: f64) -> Result<Cell<i64>> {
         self.frame().check(level)?;
         let (world, width) = (self.frame().world(level), self.frame().width(level));
@@ -321,6 +355,21 @@ impl World {
     ///
     /// # Errors
     /// As [`World::cell_at`], [`World::tile_at`].
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Field, Grid, Height, Terrain};
+    /// use thalweg_refine::Rules;
+    /// use thalweg_sim::world::World;
+    ///
+    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
+    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// // At the centre of a cell it is that of the cell.
+    /// let tile = world.tile(0, 15.0, 15.0)?;
+    /// assert_eq!(world.height_at(15.0, 15.0, 0)?, tile.ground[(0, 0)].metres());
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn height_at(&self, x: f64, y: f64, level: u32) -> Result<f64> {
         self.cell_at(level, x, y)?;
         let (world, width) = (self.frame().world(level), self.frame().width(level));
@@ -361,6 +410,22 @@ impl World {
     ///
     /// # Errors
     /// As [`World::cell_at`].
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Field, Grid, Height, Result, Terrain};
+    /// use thalweg_refine::Rules;
+    /// use thalweg_sim::world::{End, World};
+    ///
+    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
+    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// let path: Vec<_> = world.follow(1, 45.0, 45.0)?.collect::<Result<_>>()?;
+    /// assert!(path.windows(2).all(|pair| pair[1].height <= pair[0].height));
+    /// // The edges are open: the water leaves the world.
+    /// assert_eq!(path.last().unwrap().end, Some(End::Rim));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn follow(&self, level: u32, x: f64, y: f64) -> Result<Follow<'_>> {
         Ok(Follow::new(self, level, self.cell_at(level, x, y)?))
     }

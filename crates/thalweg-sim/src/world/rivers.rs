@@ -77,6 +77,23 @@ impl World {
     ///
     /// # Errors
     /// As [`World::window`].
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Field, Grid, Height, Terrain};
+    /// use thalweg_refine::Rules;
+    /// use thalweg_sim::world::World;
+    ///
+    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
+    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// // Rivers with at least a tenth of a square kilometre of land.
+    /// let rivers = world.rivers(0, world.frame().world(0), 1e5)?;
+    /// assert!(!rivers.is_empty());
+    /// let mut vertices = rivers.iter().flat_map(|river| &river.vertices);
+    /// assert!(vertices.all(|vertex| vertex.area >= 1e5 && vertex.discharge > 0.0));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn rivers(&self, level: u32, rect: CellRect<i64>, least: f64) -> Result<Vec<RiverLine>> {
         self.check(level, rect)?;
         if self.runoff <= 0.0 {

@@ -117,6 +117,19 @@ fn area(grid: &Grid) -> f64 {
 }
 
 /// A single plant.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Cell;
+/// use thalweg_models::process::forest::Tree;
+///
+/// let (cell, part) = Tree::placed(Cell::new(2.5, 7.25), [10, 10]).unwrap();
+/// let tree = Tree { number: 0, cell, part, kind: 1, size: 0.5, age: 14, patch: 5.0 };
+/// assert_eq!(tree.at(), Cell::new(2.5, 7.25));
+/// assert_eq!(tree.kind().name, "broadleaf");
+/// // Half grown, it is half as high as the tallest trees of its kind at most.
+/// assert!(tree.height() <= 0.5 * 1.2 * tree.kind().height);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tree {
     /// The plant's number, unique among living plants.
@@ -192,6 +205,22 @@ const SEEDLING: u64 = 1 << 63;
 const SPAWN: u64 = SEEDLING + (1 << 62);
 
 /// The plants of a terrain, in the order of their numbers, and the density of their roots.
+///
+/// # Examples
+/// A forest is stored in the terrain: the plants in the table `trees`, the density of their roots in a layer.
+///
+/// ```
+/// use thalweg_core::{Cell, Grid, Terrain};
+/// use thalweg_models::process::forest::{Forest, Tree};
+///
+/// let mut terrain = Terrain::new(Grid::new([10, 10], 10.0)?);
+/// let (cell, part) = (Cell::new(2, 7), Cell::new(0, 0));
+/// let tree = Tree { number: 0, cell, part, kind: 1, size: 1.0, age: 80, patch: 5.0 };
+/// Forest::of(vec![tree], &terrain.grid)?.write(&mut terrain)?;
+/// assert!(terrain.tables.contains_key("trees"));
+/// assert_eq!(Forest::read(&terrain)?.trees(), [tree]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
     trees: Vec<Tree>,
@@ -227,6 +256,32 @@ impl Forest {
     /// Afterwards no plant stands in water. The probability that a seed takes root is its kind's chance at that place
     /// times (1 − density/cap), where the density is the mean below the roots that it would have. Finer cells
     /// therefore offer no additional room, a full place accepts no more plants, and the forest's size is bounded.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::base::rng::Key;
+    /// use thalweg_core::{Field, Grid, Height};
+    /// use thalweg_models::process::forest::{Forest, ForestRules, PlantSite};
+    ///
+    /// let grid = Grid::new([20, 20], 10.0)?;
+    /// let ground = Field::new(grid.size, Height::saturating(300.0));
+    /// let site = PlantSite {
+    ///     grid: &grid,
+    ///     ground: &ground,
+    ///     nodata: None,
+    ///     pool: None,
+    ///     water: None,
+    ///     discharge: None,
+    ///     fertility: None,
+    /// };
+    /// // 2500 seeds on each km² are 100 on these 4 ha; the first of them finds bare ground.
+    /// let rules = ForestRules { spawn: 2500.0, ..ForestRules::default() };
+    /// let mut forest = Forest::new(&grid);
+    /// let (born, died) = forest.step(&site, &rules, Key::new(1, "year 1"));
+    /// assert!(born > 0 && died == 0);
+    /// assert_eq!(forest.trees().len() as u64, born);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn step(&mut self, site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> (u64, u64) {
         let live = |chunk: &mut [Tree]| {
             let (mut dead, mut seeds) = (Vec::new(), Vec::new());

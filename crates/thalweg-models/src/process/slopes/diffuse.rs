@@ -33,6 +33,19 @@ pub fn passes(spread: f64) -> u32 {
 ///
 /// # Errors
 /// Returns an error if a field does not have the ground's size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Height};
+/// use thalweg_models::process::slopes::{Bounds, diffuse};
+///
+/// let mut ground = Field::from_vec([1, 2], [100.0, 0.0].map(Height::saturating).to_vec())?;
+/// // One pass, in which the higher cell gives an eighth of the drop to the lower one.
+/// let balance = diffuse(&mut ground, None, Bounds::default(), None, 0.125)?;
+/// assert_eq!(ground.map(|height| height.metres()).as_slice(), [87.5, 12.5]);
+/// assert_eq!(balance.solid_change(), 0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn diffuse(
     ground: &mut Field<Height>,
     mut loose: Option<&mut Field<Height>>,

@@ -45,6 +45,22 @@ pub struct Bedding<'a> {
 ///
 /// # Errors
 /// Returns an error if a field does not have the ground's size.
+///
+/// # Examples
+/// A tableland of 100 m beside a low cell becomes a slope of 45°: with cells 10 m wide, each cell rises 10 m above the
+/// one before.
+///
+/// ```
+/// use thalweg_core::{Field, Height};
+/// use thalweg_models::process::slopes::{Bounds, limit_slopes};
+///
+/// let mut ground = Field::from_vec([1, 4], [0.0, 100.0, 100.0, 100.0].map(Height::saturating).to_vec())?;
+/// let tan = Field::new([1, 4], 1.0);
+/// let removed = limit_slopes(&mut ground, &tan, None, 10.0, Bounds::default())?;
+/// assert_eq!(ground.map(|height| height.metres()).as_slice(), [0.0, 10.0, 20.0, 30.0]);
+/// assert_eq!(removed, (90 + 80 + 70) * 65_536);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn limit_slopes(
     ground: &mut Field<Height>,
     tan: &Field<f32>,

@@ -146,6 +146,20 @@ pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<MassBalance> {
 ///
 /// # Errors
 /// Returns an error if a field does not have the terrain's size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_models::process::slopes::reshape;
+///
+/// let mut terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[5.0, 5.0])?;
+/// let lower = Field::from_vec([1, 2], [5.0, 3.0].map(Height::saturating).to_vec())?;
+/// let balance = reshape(&mut terrain, lower)?;
+/// // What was eroded leaves over the open edges: 2 m over one cell.
+/// assert_eq!((balance.eroded, balance.exported), (2 * 65_536, 2 * 65_536));
+/// assert_eq!(terrain.ground[(0, 1)].metres(), 3.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<MassBalance> {
     let before = std::mem::replace(&mut terrain.ground, ground);
     let pairs = terrain.ground.as_slice().iter().zip(before.as_slice()).enumerate();

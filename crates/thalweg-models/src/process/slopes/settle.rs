@@ -15,6 +15,21 @@ use thalweg_core::{Field, Height, Result};
 ///
 /// # Errors
 /// Returns an error if a field does not have the ground's size.
+///
+/// # Examples
+/// Three metres over one cell fill the two lower cells to the same level:
+///
+/// ```
+/// use thalweg_core::{Field, Height};
+/// use thalweg_models::process::slopes::settle;
+///
+/// let mut ground = Field::from_vec([1, 3], [0.0, 1.0, 5.0].map(Height::saturating).to_vec())?;
+/// let mut loose = Field::new([1, 3], Height::ZERO);
+/// assert_eq!(settle(&mut ground, &mut loose, None, 3 * 65_536)?, 3 * 65_536);
+/// assert_eq!(ground.map(|height| height.metres()).as_slice(), [2.0, 2.0, 5.0]);
+/// assert_eq!(loose.map(|height| height.metres()).as_slice(), [2.0, 1.0, 0.0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn settle(
     ground: &mut Field<Height>,
     loose: &mut Field<Height>,

@@ -56,6 +56,22 @@ use thalweg_flow::Land;
 ///
 /// # Errors
 /// If a setting is out of range ([`MeasureSettings`]), or if the terrain's fields differ in size.
+///
+/// # Examples
+/// A plane that falls from 15 m to 0 m.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::measure::{MeasureSettings, measure};
+///
+/// let heights: Vec<f32> = (0..16 * 16).map(|k| (k / 16) as f32).collect();
+/// let terrain = Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?;
+/// let measures = measure(&terrain, &MeasureSettings::default())?;
+/// assert_eq!(measures.value("relief"), Some(15.0));
+/// assert_eq!(measures.value("mean_height"), Some(7.5));
+/// assert_eq!(measures.value("hypsometric_integral"), Some(0.5));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures> {
     settings.check()?;
     Land::of(terrain).check()?;

@@ -27,6 +27,19 @@ struct Series<'a> {
 ///
 /// Hypsometry, slopes, aspects and landforms are at the top; slope against area, Hack's law, Horton's laws and the
 /// power spectrum at the bottom. A panel whose curve is missing contains a note.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::measure::{MeasureSettings, draw_measures, measure};
+///
+/// let heights: Vec<f32> = (0..16 * 16).map(|k| (k / 16) as f32).collect();
+/// let terrain = Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?;
+/// let measures = measure(&terrain, &MeasureSettings::default())?;
+/// let svg = draw_measures(&[("plane", &measures)]);
+/// assert!(svg.contains("plane") && svg.contains("16 × 16 cells of 10 m"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn draw_measures(terrains: &[(&str, &Measures)]) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let named = terrains.iter().zip(COLOURS);

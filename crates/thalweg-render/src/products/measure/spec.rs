@@ -79,6 +79,20 @@ macro_rules! measures {
 pub(super) use measures;
 
 /// A measure of one terrain.
+///
+/// # Examples
+/// Flat ground has a relief, but no hypsometric integral.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::measure::{MeasureSettings, measure};
+///
+/// let measures = measure(&Terrain::new(Grid::new([16, 16], 10.0)?), &MeasureSettings::default())?;
+/// let find = |name: &str| measures.measures.iter().find(|measure| measure.spec.name == name).unwrap();
+/// assert_eq!((find("relief").value, find("relief").spec.unit), (Some(0.0), "m"));
+/// assert!(find("hypsometric_integral").value.is_none() && find("hypsometric_integral").missing.is_some());
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Measure {
@@ -139,6 +153,16 @@ pub struct Curve {
 }
 
 /// The settings of the measurements.
+///
+/// # Examples
+/// ```
+/// use thalweg_render::products::measure::MeasureSettings;
+///
+/// let settings = MeasureSettings { channel_area: Some(0.5), search: 10, ..MeasureSettings::default() };
+/// assert!(settings.check().is_ok());
+/// let wrong = MeasureSettings { search: 0, ..settings };
+/// assert!(wrong.check().unwrap_err().to_string().contains("1 to 1000 cells"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeasureSettings {
     /// The least drainage area of a channel cell, 1e-9 to 1 000 000 km²; `None` for 0.1 km², but at least 100 cells.
@@ -223,6 +247,23 @@ impl Measures {
 
     /// Returns the differences between this terrain and another, one for each measure, in the order of
     /// [`Measures::measures`].
+    ///
+    /// # Examples
+    /// The same plane, and one twice as steep: 15 m and 30 m of relief, for which no usual range is known.
+    ///
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_render::products::measure::{MeasureSettings, measure};
+    ///
+    /// let plane = |step: usize| {
+    ///     let heights: Vec<f32> = (0..16 * 16).map(|k| (step * (k / 16)) as f32).collect();
+    ///     measure(&Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?, &MeasureSettings::default())
+    /// };
+    /// let differences = plane(1)?.differences(&plane(2)?);
+    /// let relief = differences.iter().find(|difference| difference.name == "relief").unwrap();
+    /// assert_eq!((relief.first, relief.second, relief.distance), (Some(15.0), Some(30.0), Some(0.5)));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let pairs = self.measures.iter().zip(&other.measures);
         pairs

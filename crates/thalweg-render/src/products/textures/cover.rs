@@ -11,6 +11,22 @@ use thalweg_models::rocks::Rock;
 pub type Shares = [f32; COUNT];
 
 /// The materials that cover a terrain.
+///
+/// # Examples
+/// Each cell with data has a dominant material, and weights that sum to 255.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_models::rocks::Rock;
+/// use thalweg_render::products::textures::{GroundCover, MATERIALS, TextureRules};
+///
+/// let terrain = Terrain::from_metres(Grid::new([1, 3], 10.0)?, &[5.0, 6.0, f32::NAN])?;
+/// let cover = GroundCover::of(&terrain, &TextureRules::default(), Rock::usual())?;
+/// assert!(cover.dominant()[0].is_some_and(|material| usize::from(material) < MATERIALS.len()));
+/// assert_eq!(cover.weights(255)[0].iter().sum::<u16>(), 255);
+/// assert_eq!((cover.dominant()[2], cover.weights(255)[2].iter().sum::<u16>()), (None, 0));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct GroundCover {
     /// The shares of each cell.

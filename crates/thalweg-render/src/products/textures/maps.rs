@@ -17,6 +17,19 @@ pub const FASTEST: f32 = 4.0;
 
 /// Returns the share of the sky that is visible from each cell, 0 to 1: ambient occlusion by the surrounding terrain;
 /// 1 without data.
+///
+/// # Examples
+/// The bottom of a valley sees less of the sky than its rim.
+///
+/// ```
+/// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::products::textures::maps::occlusion;
+///
+/// let ground = Field::generate([17, 17], |_, j| Height::saturating(20.0 * j.abs_diff(8) as f64));
+/// let open = occlusion(&Terrain::from_ground(Grid::new([17, 17], 10.0)?, ground)?);
+/// assert!(open[(8, 8)] < open[(8, 0)]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn occlusion(terrain: &Terrain) -> Field<f32> {
     // Cells without data have the lowest elevation, so they hide nothing.
     let heights = terrain.metres();
@@ -34,6 +47,19 @@ pub fn sharpest(cell: f64) -> f64 {
 
 /// Returns the mean curvature of each cell, minus half the Laplacian, in 1/m: positive on crests, negative in
 /// hollows; 0 without data. A direction that meets a hole or an edge counts as level.
+///
+/// # Examples
+/// The Laplacian of a summit of 12.5 m on cells of 10 m is 4 · (−12.5 m) / (10 m)² = −0.5/m.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::textures::maps::curvature;
+///
+/// let heights = [0.0, 0.0, 0.0, 0.0, 12.5, 0.0, 0.0, 0.0, 0.0];
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// assert_eq!(curvature(&terrain)[(1, 1)], 0.25);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn curvature(terrain: &Terrain) -> Field<f32> {
     let grid = &terrain.grid;
     let topology = grid.topology();
@@ -61,6 +87,21 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
 /// The direction is that of the terrain's water momentum, if there is any and the terrain does not rise that way (it
 /// may have been changed since); otherwise it is the flow direction on the terrain with its depressions filled. The
 /// speed is the larger of that of a river with the cell's discharge and that of sheet flow down the slope.
+///
+/// # Examples
+/// Water on a slope that falls to the east, at a runoff of 0.3 m per year.
+///
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::textures::maps::flow_map;
+///
+/// let heights = [2.0, 1.0, 0.0, 2.0, 1.0, 0.0, 2.0, 1.0, 0.0];
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// let [east, south, speed] = flow_map(&terrain, 0.3)[(1, 1)];
+/// assert_eq!([east, south], [1.0, 0.0]);
+/// assert!(speed > 0.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn flow_map(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     let momentum = terrain.float(&MOMENTUM_X).zip(terrain.float(&MOMENTUM_Y));
     let discharge = discharge(terrain, runoff);
@@ -115,6 +156,20 @@ fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
 ///
 /// # Errors
 /// If the start has another size.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::textures::maps::measure_wear;
+///
+/// let grid = Grid::new([1, 2], 10.0)?;
+/// let start = Terrain::from_metres(grid.clone(), &[10.0, 10.0])?;
+/// let terrain = Terrain::from_metres(grid, &[8.0, 13.0])?;
+/// let [eroded, deposited] = measure_wear(&terrain, &start)?;
+/// assert_eq!(eroded.as_slice(), [2.0, 0.0]);
+/// assert_eq!(deposited.as_slice(), [0.0, 3.0]);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 pub fn measure_wear(terrain: &Terrain, start: &Terrain) -> Result<[Field<f32>; 2]> {
     if start.grid.size != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (start.grid.size, terrain.grid.size);

@@ -89,6 +89,22 @@ impl Textures {
     /// # Errors
     /// If a rule is out of range ([`TextureRules::check`]), if the size is not 1 to 65 536 samples, or if the start
     /// has another size.
+    ///
+    /// # Examples
+    /// Twice as many intervals as the terrain has, and weights of 16 bits.
+    ///
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_models::rocks::Rock;
+    /// use thalweg_render::products::normals::Depth;
+    /// use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
+    ///
+    /// let terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
+    /// let options = TextureOptions { size: Some(31), depth: Depth::Sixteen, ..TextureOptions::default() };
+    /// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options)?;
+    /// assert_eq!((textures.size(), textures.cell, textures.full), ([31, 31], 5.0, 65_535));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     pub fn of(
         terrain: &Terrain,
         rules: &TextureRules,

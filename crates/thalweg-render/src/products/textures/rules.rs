@@ -136,6 +136,15 @@ impl TextureRules {
     ///
     /// # Errors
     /// If a number is out of the range that its field documents.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_render::products::textures::TextureRules;
+    ///
+    /// assert!(TextureRules { moisture: 0.1, treeline: 900.0, ..TextureRules::default() }.check().is_ok());
+    /// let wrong = TextureRules { moisture: 1.5, ..TextureRules::default() };
+    /// assert!(wrong.check().unwrap_err().to_string().starts_with("textures.moisture = 1.5"));
+    /// ```
     pub fn check(&self) -> Result<()> {
         let numbers = [
             ("treeline", self.treeline, HEIGHT),

@@ -109,6 +109,16 @@ impl Tool {
     }
 
     /// Returns its settings, in addition to its places.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_sim::recipe::strokes::Tool;
+    ///
+    /// let tool = Tool::named("raise").unwrap();
+    /// assert_eq!(tool, Tool::Raise);
+    /// let settings: Vec<&str> = tool.settings().iter().map(|setting| setting.name).collect();
+    /// assert_eq!(settings, ["radius", "strength"]);
+    /// ```
     pub fn settings(self) -> &'static [Param] {
         match self {
             Self::Raise | Self::Lower => &[RADIUS, METRES],
@@ -135,6 +145,24 @@ fn words() -> &'static [(&'static str, &'static str)] {
 }
 
 /// One user edit. Settings that its tool does not have are ignored.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::height::UNITS;
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::recipe::strokes::{Stroke, Tool};
+/// use thalweg_sim::run::Run;
+///
+/// let mut run = Run::new(Recipe::parse("extent = [640.0, 640.0]\ncells = 64\n")?)?;
+/// let hill = Stroke { radius: 200.0, strength: 30.0, ..Stroke::new(Tool::Raise, vec![[320.0, 320.0].into()]) };
+/// run.stroke(hill)?;
+/// // The volume of the hill is π · 200² · 30 / 3 m³, to a third of a percent.
+/// let volume = run.terrain().solid() as f64 / UNITS * run.terrain().grid.cell_area();
+/// assert!((volume / (std::f64::consts::PI * 4e5) - 1.0).abs() < 0.004);
+/// // The recipe contains the stroke.
+/// assert_eq!(run.recipe().stages[0].strokes.len(), 1);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stroke {
     /// Number of steps that its stage has taken before.
