@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_millis(250);
 /// it saves the run instead and prints how to resume it.
 ///
 /// # Errors
-/// As the run's steps; also if a file cannot be written.
+/// Returns the errors of the run's steps; also if a file cannot be written.
 pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     listen(voice);
@@ -119,7 +119,7 @@ fn has_room(run: &Run) -> bool {
 /// step.
 ///
 /// # Errors
-/// As the run's steps.
+/// Returns the errors of the run's steps.
 pub fn steps<T>(
     run: &mut Run,
     with: &mut T,

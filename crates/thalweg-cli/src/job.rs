@@ -85,7 +85,7 @@ impl Job {
     /// Checks that everything that will be written can be.
     ///
     /// # Errors
-    /// As [`Job::new`].
+    /// Returns the errors of [`Job::new`].
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         self.ending.check(recipe).map_err(as_typed)?;
         self.frames.as_ref().map_or(Ok(()), |frames| frames.check(recipe))?;

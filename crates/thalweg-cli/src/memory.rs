@@ -68,7 +68,7 @@ impl Need {
     /// Does the same for a terrain.
     ///
     /// # Errors
-    /// As [`Need::check`].
+    /// Returns the errors of [`Need::check`].
     pub fn over(self, what: &str, terrain: &Terrain) -> Result<()> {
         self.check(&format!("{what} of {}", shown(&terrain.grid)), terrain.grid.size, [0, 0])
     }

@@ -34,7 +34,7 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
 /// Does the same with everything that the studio shows: further layers, and the trees.
 ///
 /// # Errors
-/// As [`input`].
+/// Returns the errors of [`input`].
 #[cfg(feature = "studio")]
 pub fn shown(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
     told(thalweg_export::world_folder::read_shown(path, &args.options())?, sea, voice)
@@ -112,7 +112,7 @@ pub fn told_by_rows(bytes: u64, voice: Voice) {
 /// Reads a terrain that a command needs as a whole, if it fits into memory; otherwise the error says which size would.
 ///
 /// # Errors
-/// As [`input`]; also if the terrain does not fit.
+/// Returns the errors of [`input`]; also if the terrain does not fit.
 pub fn fitting(path: &Path, args: &LoadArgs, sea: Option<f64>, need: Need, voice: Voice) -> Result<Terrain> {
     if let Some(file) = by_windows(path, args, is_zarr(path), |size| need.beside(size))? {
         let size = file.grid().size;

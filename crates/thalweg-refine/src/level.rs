@@ -89,7 +89,7 @@ pub fn refine(
 /// height × cells.
 ///
 /// # Errors
-/// As [`refine`].
+/// Returns the errors of [`refine`].
 pub fn refine_with_ledger(
     frame: &Frame,
     rules: &Rules,
@@ -107,7 +107,8 @@ pub fn refine_with_ledger(
 /// needs. `wanted` is in world cells of `level`.
 ///
 /// # Errors
-/// As [`refine`]; also if a window that is needed in between has more than [`MOST_CELLS`](crate::MOST_CELLS), or
+/// Returns the errors of [`refine`]; also if a window that is needed in between has more than
+/// [`MOST_CELLS`](crate::MOST_CELLS), or
 /// `whole` is not a whole level 0.
 ///
 /// # Examples

@@ -30,7 +30,7 @@ const SCRATCH: u64 = 100;
 /// is large enough.
 ///
 /// # Errors
-/// As [`refine`]; also if the window and the pieces in progress need more memory than there is.
+/// Returns the errors of [`refine`]; also if the window and the pieces in progress need more memory than there is.
 pub fn refine_in_pieces(
     frame: &Frame,
     rules: &Rules,

@@ -41,7 +41,7 @@ impl LocalWindow {
     /// has no rivers, and its smooth slopes would become dented.
     ///
     /// # Errors
-    /// As [`LocalWindow::of`].
+    /// Returns the errors of [`LocalWindow::of`].
     pub fn bent(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
         let (frame, land) = land(terrain)?;
         let sand = rules.sand.zip(lying(terrain));

@@ -125,7 +125,7 @@ impl Recipe {
     /// computed over the whole terrain.
     ///
     /// # Errors
-    /// As [`Recipe::grids`].
+    /// Returns the errors of [`Recipe::grids`].
     pub fn grid(&self) -> Result<Grid> {
         let mut grids = self.grids()?;
         grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
@@ -164,7 +164,7 @@ impl Recipe {
     /// resampled to [`Recipe::size_over`], with the recipe's edges and sea level.
     ///
     /// # Errors
-    /// As [`Recipe::framed`]; as [`resample`], if the model is resampled.
+    /// Returns the errors of [`Recipe::framed`]; as [`resample`], if the model is resampled.
     pub fn over(&self, model: Terrain) -> Result<Terrain> {
         let size = self.size_over(model.grid.size);
         let model = if size == model.grid.size { model } else { resample(&model, size)? };
@@ -246,7 +246,7 @@ impl Recipe {
     /// or of the last.
     ///
     /// # Errors
-    /// As [`Recipe::grids`].
+    /// Returns the errors of [`Recipe::grids`].
     pub fn preview(&self) -> Result<usize> {
         let halvings = self.halvings()?;
         let levels = (0..=halvings).rev().map(|k| self.cells >> k);
@@ -256,7 +256,7 @@ impl Recipe {
     /// Returns the number of cells on the long side of the level nearest to `cells`; without levels, `cells` itself.
     ///
     /// # Errors
-    /// As [`Recipe::grids`].
+    /// Returns the errors of [`Recipe::grids`].
     pub fn level_near(&self, cells: usize) -> Result<usize> {
         if !self.has_levels() {
             return Ok(cells);
@@ -270,7 +270,7 @@ impl Recipe {
     /// has more.
     ///
     /// # Errors
-    /// As [`Recipe::grids`].
+    /// Returns the errors of [`Recipe::grids`].
     pub fn limit_cells(&mut self, most: usize) -> Result<()> {
         if self.extent().is_some() && self.cells > most {
             self.cells = self.level_near(most)?;
@@ -328,7 +328,7 @@ impl Recipe {
     /// Returns the recipe up to its global level, which is the part that is computed over the whole terrain.
     ///
     /// # Errors
-    /// As [`Recipe::local_levels`].
+    /// Returns the errors of [`Recipe::local_levels`].
     pub fn global(&self) -> Result<Self> {
         let cells = self.cells >> self.local_levels()?;
         let mut global = Self { cells, ..self.clone() };

@@ -65,7 +65,7 @@ pub const ELEVATION_MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../
 /// Creates a run of a recipe over the library's elevation model, for programs without files.
 ///
 /// # Errors
-/// As [`Run::over`].
+/// Returns the errors of [`Run::over`].
 pub fn run_over_model(recipe: Recipe) -> Result<Run> {
     let (name, bytes) = ELEVATION_MODEL;
     let path = Path::new(name);

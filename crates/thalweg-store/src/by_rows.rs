@@ -83,7 +83,7 @@ impl<'a> MapRows<'a> {
     /// [`thalweg_render::pictures::shade::draw_map`].
     ///
     /// # Errors
-    /// As [`ShadedMap::new`].
+    /// Returns the errors of [`ShadedMap::new`].
     pub fn shaded<'b>(&'b self, options: ShadeOptions<'b>) -> Result<ShadedMap<'b>> {
         let read = |rows: Range<usize>| {
             let (heights, size) = self.heights(rows)?;
@@ -96,7 +96,7 @@ impl<'a> MapRows<'a> {
     /// Measures everything that can be measured by rows, as [`measure_rows`].
     ///
     /// # Errors
-    /// As [`measure_rows`].
+    /// Returns the errors of [`measure_rows`].
     pub fn measure(&self, settings: &MeasureSettings) -> Result<Measures> {
         measure_rows(&self.grid, settings, &mut |rows| self.terrain(rows))
     }

@@ -156,7 +156,7 @@ impl Plan {
     /// place.
     ///
     /// # Errors
-    /// As [`Plan::read`].
+    /// Returns the errors of [`Plan::read`].
     pub fn beside(store: &Path) -> Result<Self> {
         let path = beside(store, PLAN);
         if !path.exists() {
@@ -264,7 +264,8 @@ impl Plan {
     /// once is chosen, and among equals the one nearest to `side`.
     ///
     /// # Errors
-    /// As [`Plan::of`]; also if the memory does not suffice for a single tile, with the least that would.
+    /// Returns the errors of [`Plan::of`]; also if the memory does not suffice for a single tile, with the least that
+    /// would.
     pub fn within(job: &Job, store: &Path, side: usize, memory: u64, threads: usize) -> Result<(Self, usize)> {
         let fits = |plan: &Self| (1..=threads.max(1)).rev().find(|at_once| plan.bytes(*at_once) <= memory);
         let first = Self::of(job.clone(), store, side)?;

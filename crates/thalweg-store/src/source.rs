@@ -147,7 +147,7 @@ impl ElevationFile {
     /// format is read whole.
     ///
     /// # Errors
-    /// As [`thalweg_io::load`], except for errors in the samples' values; as [`open_raster`].
+    /// Returns the errors of [`thalweg_io::load`], except for errors in the samples' values; as [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
             let problem = "does not work on a file that is read by windows; smooth the terraces first, with `resample`";

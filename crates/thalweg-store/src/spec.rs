@@ -223,7 +223,7 @@ impl StoreSpec {
     /// The partition of the maps into tiles.
     ///
     /// # Errors
-    /// As [`TileGrid::new`].
+    /// Returns the errors of [`TileGrid::new`].
     pub fn tile_grid(&self) -> Result<TileGrid> {
         TileGrid::new(self.size, self.side)
     }

@@ -124,7 +124,7 @@ impl Store {
     /// Opens a store for reading. Nothing is locked: other processes may write to it meanwhile.
     ///
     /// # Errors
-    /// As [`Store::open`], apart from the recipe and the lock.
+    /// Returns the errors of [`Store::open`], apart from the recipe and the lock.
     pub fn open_read(path: &Path) -> Result<Self> {
         Self::with(path, read_root(path)?, None)
     }
@@ -245,7 +245,7 @@ impl Store {
     /// give the same bytes.
     ///
     /// # Errors
-    /// As [`Store::write_tile`], except that the tile may be done already.
+    /// Returns the errors of [`Store::write_tile`], except that the tile may be done already.
     pub fn remake_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
         self.put_tile(layer, tile, samples)
     }

@@ -374,7 +374,7 @@ impl Work {
     /// Writes the report next to the store, and returns its path.
     ///
     /// # Errors
-    /// As [`Work::report`]; also if the file cannot be written.
+    /// Returns the errors of [`Work::report`]; also if the file cannot be written.
     pub fn write_report(&self) -> Result<PathBuf> {
         let path = beside(&self.plan.store, "report.json");
         write_text(&path, &format!("{:#}\n", Value::Object(self.report()?)))?;

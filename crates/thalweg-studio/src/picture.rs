@@ -104,7 +104,7 @@ pub fn picture(terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Pictur
 /// Does the same on an existing device.
 ///
 /// # Errors
-/// As [`picture`].
+/// Returns the errors of [`picture`].
 pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Picture, String> {
     options.check()?;
     let most = gpu.device.limits().max_texture_dimension_2d;

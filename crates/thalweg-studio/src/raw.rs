@@ -74,7 +74,7 @@ pub mod maybe {
     /// Deserializes an optional field.
     ///
     /// # Errors
-    /// As [`field::deserialize`](super::field::deserialize).
+    /// Returns the errors of [`field::deserialize`](super::field::deserialize).
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Option<Field<T>>, D::Error> {
         Ok(Option::<Raw<T>>::deserialize(from)?.map(|raw| raw.0))
     }
@@ -95,7 +95,7 @@ pub mod fields {
     /// Deserializes a list of fields.
     ///
     /// # Errors
-    /// As [`field::deserialize`](super::field::deserialize).
+    /// Returns the errors of [`field::deserialize`](super::field::deserialize).
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<Field<T>>, D::Error> {
         Ok(Vec::<Raw<T>>::deserialize(from)?.into_iter().map(|raw| raw.0).collect())
     }

@@ -63,7 +63,7 @@ fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
 /// Generates a terrain with a base model.
 ///
 /// # Errors
-/// As [`apply`]; also if the model is not a base model.
+/// Returns the errors of [`apply`]; also if the model is not a base model.
 pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {

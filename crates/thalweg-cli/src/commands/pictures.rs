@@ -94,7 +94,7 @@ fn laid_over(args: &Shade) -> Option<&'static str> {
 /// Draws a terrain in perspective.
 ///
 /// # Errors
-/// As [`shade()`].
+/// Returns the errors of [`shade()`].
 pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
@@ -123,7 +123,7 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
 /// Draws two terrains in perspective, or a sheet of several.
 ///
 /// # Errors
-/// As [`shade()`]; also if two terrains differ in size, or if the number of captions does not match.
+/// Returns the errors of [`shade()`]; also if two terrains differ in size, or if the number of captions does not match.
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart(&args.inputs, &args.water, None, &args.output)?;

@@ -116,7 +116,7 @@ pub fn stage(args: &args::Stage, voice: Voice) -> Result<ExitCode> {
 /// Reports what is missing or altered in a store, and repairs it if requested.
 ///
 /// # Errors
-/// Returns an error if the folder is not a store, or if it is to be repaired and has no plan.
+/// Returns an error if the folder is not a store, or if a store to repair has no plan.
 pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
     let level = match (args.quick, args.deep) {
         (true, _) => Level::Lengths,

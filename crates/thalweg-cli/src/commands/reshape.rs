@@ -55,7 +55,7 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
 /// Cuts out a window.
 ///
 /// # Errors
-/// As [`resample`]; also if the window reaches beyond the terrain.
+/// Returns the errors of [`resample`]; also if the window reaches beyond the terrain.
 pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     let [col, row, cols, rows] = args.window;
     let by_itself = !is_zarr(&args.input) && !is_store_name(&args.output);

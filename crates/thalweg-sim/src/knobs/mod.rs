@@ -66,7 +66,8 @@ impl Knobs {
     /// rock, change nothing.
     ///
     /// # Errors
-    /// As [`Knobs::check`]; also if the sea level would not be −16 000 to 16 000 m, or the extent not 0.01 to 10⁸ m.
+    /// Returns the errors of [`Knobs::check`]; also if the sea level would not be −16 000 to 16 000 m, or the extent
+    /// not 0.01 to 10⁸ m.
     /// The recipe is then unchanged.
     pub fn turn(&self, recipe: &mut Recipe) -> Result<()> {
         self.check(recipe)?;

@@ -20,7 +20,7 @@ impl Recipe {
     /// Returns its sketch, checked; empty if it has none.
     ///
     /// # Errors
-    /// As [`Sketch::read`].
+    /// Returns the errors of [`Sketch::read`].
     pub fn drawn(&self, grid: &Grid) -> Result<Sketch> {
         let world = self.sketch_world(grid);
         self.sketch.as_ref().map_or_else(|| Ok(Sketch::default()), |drawn| drawn.read(&self.folder, &world))

@@ -20,7 +20,7 @@ impl Recipe {
     /// Returns the recipe of a file: its text or, for an elevation model, a recipe in which water flows over it.
     ///
     /// # Errors
-    /// As [`Recipe::read`]; also if no reader of terrain knows the file's name extension.
+    /// Returns the errors of [`Recipe::read`]; also if no reader of terrain knows the file's name extension.
     pub fn open(path: impl Into<FilePath>) -> Result<Self> {
         let path = &path.into();
         if Self::is_named(path) {

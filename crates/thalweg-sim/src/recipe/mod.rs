@@ -290,7 +290,7 @@ impl Recipe {
     /// that the folder can be moved; all others by absolute paths.
     ///
     /// # Errors
-    /// As [`Recipe::absolute`].
+    /// Returns the errors of [`Recipe::absolute`].
     pub fn within(&self, folder: impl Into<FilePath>) -> Result<Self> {
         let mut copy = self.absolute()?;
         let folder = folder.into().absolute()?;

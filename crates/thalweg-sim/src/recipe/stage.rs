@@ -124,7 +124,7 @@ impl Stage {
     /// Returns the number of its steps on this grid after `pass` coarser levels; a muted stage has none.
     ///
     /// # Errors
-    /// As [`Stage::model_at`].
+    /// Returns the errors of [`Stage::model_at`].
     pub fn steps(&self, grid: &Grid, pass: u32) -> Result<u32> {
         if self.muted { Ok(0) } else { Ok(self.model_at(pass)?.steps(grid)) }
     }
@@ -143,7 +143,8 @@ impl Stage {
     /// after `pass` coarser ones. A muted stage is not checked.
     ///
     /// # Errors
-    /// As [`Model::check`], [`Stroke::check`] and [`Stage::model_at`]; for looped edges also as [`Grid::check`], or
+    /// Returns the errors of [`Model::check`], [`Stroke::check`] and [`Stage::model_at`]; for looped edges also as
+    /// [`Grid::check`], or
     /// if the model does not support them; if a spring, mouth or waypoint is outside the world, or a stroke is after
     /// more steps than there are.
     pub fn check(&self, grid: &Grid, pass: u32) -> Result<()> {

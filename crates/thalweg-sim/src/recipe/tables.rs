@@ -96,7 +96,7 @@ macro_rules! tables {
             /// Inserts them into a terrain.
             ///
             /// # Errors
-            /// As [`Tables::check`] and [`Tables::fit`].
+            /// Returns the errors of [`Tables::check`] and [`Tables::fit`].
             pub fn put(&self, terrain: &mut Terrain) -> Result<()> {
                 $( if !self.$field.is_empty() { Given::put(&self.$field, terrain)?; } )+
                 Ok(())

@@ -264,7 +264,7 @@ impl Recipe {
     /// Like [`Recipe::read`], with a caller's own models.
     ///
     /// # Errors
-    /// As [`Recipe::read`].
+    /// Returns the errors of [`Recipe::read`].
     pub fn read_with(path: impl Into<FilePath>, models: &Models) -> Result<Self> {
         let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
@@ -299,7 +299,7 @@ impl Recipe {
     /// Like [`Recipe::parse`], with a caller's own models.
     ///
     /// # Errors
-    /// As [`Recipe::parse`].
+    /// Returns the errors of [`Recipe::parse`].
     pub fn parse_with(text: &str, models: &Models) -> Result<Self> {
         let recipe = Self::parse_stages(text, models)?;
         recipe.check()?;
@@ -335,7 +335,8 @@ impl Recipe {
     /// checkpoint, or one for a terrain that the caller has.
     ///
     /// # Errors
-    /// As [`Recipe::parse`], except that a start may be missing and contradictions between settings are not checked.
+    /// Returns the errors of [`Recipe::parse`], except that a start may be missing and contradictions between settings
+    /// are not checked.
     pub fn parse_stages(text: &str, models: &Models) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;

@@ -210,7 +210,7 @@ impl Run {
     /// Like [`Run::resume`], with a caller's own models.
     ///
     /// # Errors
-    /// As [`Run::resume`].
+    /// Returns the errors of [`Run::resume`].
     pub fn resume_with(path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
         Self::from_checkpoint(&read_checked(path)?, path, models)
     }
@@ -259,7 +259,7 @@ impl Snapshot {
     /// Like [`Run::save`].
     ///
     /// # Errors
-    /// As [`Run::save`].
+    /// Returns the errors of [`Run::save`].
     pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
         write(path, &self.state, &self.terrain, note)
     }

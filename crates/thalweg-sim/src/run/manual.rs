@@ -22,7 +22,8 @@ impl Run {
     /// if necessary; the run is done again after one more step. Returns the stroke's mass balance.
     ///
     /// # Errors
-    /// As [`Stroke::check`] and [`Stroke::act`]; also if the next stage cannot begin, or the recipe has no room. The
+    /// Returns the errors of [`Stroke::check`] and [`Stroke::act`]; also if the next stage cannot begin, or the recipe
+    /// has no room. The
     /// stroke is then neither made nor added.
     pub fn stroke(&mut self, stroke: Stroke) -> Result<MassBalance> {
         // A muted stage makes no strokes, so it is skipped; a refinement that is due is done first.
@@ -62,7 +63,7 @@ impl Run {
     /// here.
     ///
     /// # Errors
-    /// As [`Run::step`].
+    /// Returns the errors of [`Run::step`].
     pub(crate) fn catch_up(&mut self, strokes: usize) -> Result<()> {
         self.begin()?;
         self.make_due(strokes.saturating_sub(self.strokes)).map(drop)

@@ -170,7 +170,8 @@ impl Run {
     /// model.
     ///
     /// # Errors
-    /// As [`Recipe::grids`] or, for an elevation model, as [`Run::over_file`]; also if a stage's parameters or the
+    /// Returns the errors of [`Recipe::grids`] or, for an elevation model, as [`Run::over_file`]; also if a stage's
+    /// parameters or the
     /// sketch contradict a grid, or the sketch cannot be read.
     pub fn new(recipe: Recipe) -> Result<Self> {
         let Some(path) = recipe.dem() else {
@@ -217,7 +218,7 @@ impl Run {
     /// Checks a recipe that has an extent, as [`Run::new`] does, without creating a run.
     ///
     /// # Errors
-    /// As [`Run::new`]; also if the recipe has no extent.
+    /// Returns the errors of [`Run::new`]; also if the recipe has no extent.
     pub fn check(recipe: &Recipe) -> Result<()> {
         let grids = recipe.grids()?;
         sketched::read_sketch(recipe, &grids)?;

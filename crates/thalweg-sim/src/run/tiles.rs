@@ -86,7 +86,7 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
 /// without places, such as the kinds of soil, is complete in every part.
 ///
 /// # Errors
-/// As [`Table::append`].
+/// Returns the errors of [`Table::append`].
 pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Result<()> {
     match all.get_mut(name) {
         None => drop(all.insert(name.to_string(), part.clone())),

@@ -50,7 +50,7 @@ impl Session {
     /// another result, and the stage's report lists the changes.
     ///
     /// # Errors
-    /// As [`Session::edit`].
+    /// Returns the errors of [`Session::edit`].
     pub fn edit_live(&mut self, recipe: Recipe) -> Result<()> {
         let (before, stood) = (self.run.recipe().clone(), self.stood());
         let here = self.run.mark();
@@ -65,7 +65,7 @@ impl Session {
     /// again.
     ///
     /// # Errors
-    /// As [`Recipe::draw`] and [`Session::edit`]. Nothing is changed then.
+    /// Returns the errors of [`Recipe::draw`] and [`Session::edit`]. Nothing is changed then.
     pub fn draw(&mut self, feature: SketchFeature) -> Result<()> {
         let mut recipe = self.run.recipe().clone();
         recipe.draw(feature, &self.run.terrain().grid)?;
@@ -75,7 +75,7 @@ impl Session {
     /// Removes the feature with this index, from 0, from the sketch ([`Recipe::erase`]); like [`Session::draw`].
     ///
     /// # Errors
-    /// As [`Recipe::erase`] and [`Session::edit`].
+    /// Returns the errors of [`Recipe::erase`] and [`Session::edit`].
     pub fn erase(&mut self, number: usize) -> Result<()> {
         let mut recipe = self.run.recipe().clone();
         recipe.erase(number, &self.run.terrain().grid)?;

@@ -38,7 +38,7 @@ impl Session {
     /// [play](Session::play).
     ///
     /// # Errors
-    /// As [`Run::stroke`]. The recipe is not changed then, and no mark is lost.
+    /// Returns the errors of [`Run::stroke`]. The recipe is not changed then, and no mark is lost.
     pub fn stroke(&mut self, stroke: Stroke) -> Result<()> {
         self.make(stroke, false)
     }
@@ -47,7 +47,7 @@ impl Session {
     /// of them, and are undone as one.
     ///
     /// # Errors
-    /// As [`Session::stroke`].
+    /// Returns the errors of [`Session::stroke`].
     pub fn drag(&mut self, stroke: Stroke) -> Result<()> {
         self.make(stroke, true)
     }
@@ -131,7 +131,7 @@ impl Session {
     /// not change. The path is that of [`trace`] and has at most 100 000 points.
     ///
     /// # Errors
-    /// As [`trace`].
+    /// Returns the errors of [`trace`].
     ///
     /// # Examples
     /// ```

@@ -107,7 +107,7 @@ impl Session {
     /// Creates a session at the recipe's start, paused. Its marks take at most [`MEMORY`] bytes.
     ///
     /// # Errors
-    /// As [`Run::new`].
+    /// Returns the errors of [`Run::new`].
     pub fn new(recipe: Recipe) -> Result<Self> {
         let mut session = Self {
             run: Run::new(recipe)?,
@@ -127,7 +127,7 @@ impl Session {
     /// Begins another world. The history is discarded; the memory limit ([`Session::set_memory`]) stays.
     ///
     /// # Errors
-    /// As [`Run::new`]; nothing is changed then.
+    /// Returns the errors of [`Run::new`]; nothing is changed then.
     pub fn open(&mut self, recipe: Recipe) -> Result<()> {
         self.start(recipe)?;
         (self.goal.place, self.goal.steps) = (None, None);
@@ -139,7 +139,7 @@ impl Session {
     /// Begins the same world again, and reads its files again.
     ///
     /// # Errors
-    /// As [`Run::new`]; nothing is changed then.
+    /// Returns the errors of [`Run::new`]; nothing is changed then.
     pub fn restart(&mut self) -> Result<()> {
         self.start(self.run.recipe().clone())?;
         (self.goal.place, self.goal.steps) = (None, None);
@@ -160,7 +160,7 @@ impl Session {
     /// A step that fails pauses the session.
     ///
     /// # Errors
-    /// As [`Run::step`].
+    /// Returns the errors of [`Run::step`].
     pub fn step(&mut self) -> Result<Option<RunProgress>> {
         if self.run.is_done() {
             return Ok(None);

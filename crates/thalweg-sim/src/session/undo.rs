@@ -134,7 +134,7 @@ impl Session {
     /// Redoes the action that was undone last; returns false if there is none.
     ///
     /// # Errors
-    /// As [`Session::undo`].
+    /// Returns the errors of [`Session::undo`].
     pub fn redo(&mut self) -> Result<bool> {
         let Some(change) = self.acts.undone.pop() else { return Ok(false) };
         let (done, back) = self.walk(change);

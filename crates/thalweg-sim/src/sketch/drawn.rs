@@ -33,7 +33,7 @@ impl SketchFrom {
     /// Returns the sketch, checked; its file's path is relative to `folder`.
     ///
     /// # Errors
-    /// As [`Sketch::read`].
+    /// Returns the errors of [`Sketch::read`].
     pub fn read(&self, folder: &FilePath, world: &SketchWorld) -> Result<Sketch> {
         match self {
             Self::File(path) => Sketch::read(folder.join(path), world),

@@ -155,7 +155,7 @@ impl Sketch {
     /// Creates a sketch of some features, checked as those of a file are; problems are returned as text.
     ///
     /// # Errors
-    /// As [`Sketch::parse`].
+    /// Returns the errors of [`Sketch::parse`].
     pub fn new(features: Vec<SketchFeature>, world: &SketchWorld) -> Result<Self, String> {
         let sketch = Self { features }.whole()?;
         sketch.check(world)?;
@@ -230,7 +230,7 @@ impl Sketch {
     /// Reads a sketch from text and checks it; problems are returned as text.
     ///
     /// # Errors
-    /// As [`Sketch::read`], except for the file and its length.
+    /// Returns the errors of [`Sketch::read`], except for the file and its length.
     pub fn parse(text: &str, world: &SketchWorld) -> Result<Self, String> {
         let sketch = read::parse(text)?;
         sketch.check(world)?;

@@ -34,7 +34,7 @@ pub trait Coarse: Send + Sync {
     /// Rivers' discharge depends on it.
     ///
     /// # Errors
-    /// As [`Coarse::window`].
+    /// Returns the errors of [`Coarse::window`].
     fn water(&self, _rect: CellRect<i64>, _progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
         Ok(None)
     }
@@ -95,7 +95,7 @@ impl Solved {
     /// Computes it from a whole terrain that is refined by these rules.
     ///
     /// # Errors
-    /// As [`LocalWindow::of`].
+    /// Returns the errors of [`LocalWindow::of`].
     pub fn of(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
         let (frame, window) = LocalWindow::bent(terrain, rules)?;
         let mut water = None;
@@ -118,7 +118,7 @@ impl Solved {
 /// Takes all remaining steps of a run and reports each of them; `name` describes what the run computes.
 ///
 /// # Errors
-/// As [`Run::step`]; also [`Error::Stopped`](thalweg_core::Error::Stopped).
+/// Returns the errors of [`Run::step`]; also [`Error::Stopped`](thalweg_core::Error::Stopped).
 pub(super) fn finish_run(run: &mut Run, name: &str, progress: &mut dyn Progress) -> Result<()> {
     while let Some(step) = run.step()? {
         let task = format!("{name}: {}", step.label);

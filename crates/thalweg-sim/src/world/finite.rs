@@ -25,7 +25,8 @@ impl Finite {
     /// one.
     ///
     /// # Errors
-    /// As [`Run::new`]; also if there is not enough memory for the run, a file that it reads cannot be read, or its
+    /// Returns the errors of [`Run::new`]; also if there is not enough memory for the run, a file that it reads cannot
+    /// be read, or its
     /// sides are looped.
     pub fn open(recipe: &Recipe) -> Result<Self> {
         if recipe.dem().is_none() {
@@ -45,7 +46,7 @@ impl Finite {
     /// Creates a level 0 from a given whole terrain, to be refined by these rules.
     ///
     /// # Errors
-    /// As [`LocalWindow::of`].
+    /// Returns the errors of [`LocalWindow::of`].
     pub fn of(terrain: &Terrain, rules: &Rules) -> Result<Self> {
         let (frame, solved) = Solved::of(terrain, rules)?;
         let Solved { window, water } = &solved;

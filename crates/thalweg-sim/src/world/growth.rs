@@ -10,7 +10,7 @@ impl World {
     /// Rows and columns are the level's.
     ///
     /// # Errors
-    /// As [`World::window`].
+    /// Returns the errors of [`World::window`].
     pub fn growth(&self, level: u32, rect: CellRect<i64>) -> Result<Option<(&'static str, Table)>> {
         self.check(level, rect)?;
         let Some(growth) = &self.growth else { return Ok(None) };

@@ -79,7 +79,8 @@ impl World {
     /// does so earlier and reports its progress.
     ///
     /// # Errors
-    /// As [`Finite::open`] and [`Continents::of`]; also if the local forms result in rules out of range.
+    /// Returns the errors of [`Finite::open`] and [`Continents::of`]; also if the local forms result in rules out of
+    /// range.
     pub fn open(recipe: &Recipe) -> Result<Self> {
         let global = recipe.global()?;
         let coarse: Arc<dyn Coarse> = match recipe.continents() {
@@ -94,7 +95,7 @@ impl World {
     /// Creates the world whose level 0 is a whole terrain.
     ///
     /// # Errors
-    /// As [`Finite::of`], [`World::new`].
+    /// Returns the errors of [`Finite::of`], [`World::new`].
     ///
     /// # Examples
     /// ```
@@ -234,7 +235,7 @@ impl World {
     /// thread.
     ///
     /// # Errors
-    /// As [`World::window`].
+    /// Returns the errors of [`World::window`].
     pub fn ledger(&self, level: u32, rect: CellRect<i64>) -> Result<Option<Ledger>> {
         self.check(level, rect)?;
         let Some(before) = level.checked_sub(1) else { return Ok(None) };
@@ -247,7 +248,7 @@ impl World {
     /// of the world tiles are smaller.
     ///
     /// # Errors
-    /// As [`World::cell_at`], [`World::tile_at`].
+    /// Returns the errors of [`World::cell_at`], [`World::tile_at`].
     pub fn tile(&self, level: u32, x: f64, y: f64) -> Result<Arc<LocalWindow>> {
         self.tile_at(level, self.tile_of(self.cell_at(level, x, y)?))
     }
@@ -267,7 +268,7 @@ impl World {
     /// one.
     ///
     /// # Errors
-    /// As [`World::tile_at`].
+    /// Returns the errors of [`World::tile_at`].
     pub fn tiles(&self, level: u32, tiles: &[Cell<i64>]) -> Result<Vec<Arc<LocalWindow>>> {
         self.frame().check(level)?;
         let rects: Vec<CellRect<i64>> =
@@ -354,7 +355,7 @@ impl World {
     /// cell of the world's edge it is that of the outermost cells.
     ///
     /// # Errors
-    /// As [`World::cell_at`], [`World::tile_at`].
+    /// Returns the errors of [`World::cell_at`], [`World::tile_at`].
     ///
     /// # Examples
     /// ```
@@ -409,7 +410,7 @@ impl World {
     /// of a level.
     ///
     /// # Errors
-    /// As [`World::cell_at`].
+    /// Returns the errors of [`World::cell_at`].
     ///
     /// # Examples
     /// ```

@@ -76,7 +76,7 @@ impl World {
     /// first cells.
     ///
     /// # Errors
-    /// As [`World::window`].
+    /// Returns the errors of [`World::window`].
     ///
     /// # Examples
     /// ```

@@ -58,7 +58,8 @@ impl BuildJob {
     /// included. Level 0 is the recipe's global one; the default is the recipe's last level.
     ///
     /// # Errors
-    /// As [`BuildJob::of`]; also if the world does not have the level, if the rectangle is empty or not inside the
+    /// Returns the errors of [`BuildJob::of`]; also if the world does not have the level, if the rectangle is empty or
+    /// not inside the
     /// world, or if no rectangle is given for an unbounded world.
     pub fn part(recipe: &Recipe, level: Option<u32>, within: Option<[f64; 4]>) -> Result<Self> {
         let job = Self::of(recipe)?;

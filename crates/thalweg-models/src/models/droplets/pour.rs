@@ -46,7 +46,7 @@ const BEFORE: f64 = 1.0 / 1_048_576.0;
 /// data. Droplets that are already under way in the terrain are not moved.
 ///
 /// # Errors
-/// As [`Model::check`], which rejects strides of more than 500 cells. The terrain is then unchanged.
+/// Returns the errors of [`Model::check`], which rejects strides of more than 500 cells. The terrain is then unchanged.
 pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Circle>) -> Result<MassBalance> {
     let mut stepper = model.stepper(&terrain.grid, within)?;
     // The tables are removed for the duration: poured droplets must not move droplets under way, and a coarser copy of
