@@ -89,7 +89,7 @@ def band(path):
 
 
 def world(folder):
-    """Heights, lakes, sea and edge of a world as written; lakes are where water stands in pools."""
+    """Returns heights, lakes, sea and open edge of a world as written; lakes are cells with standing water."""
     folder = pathlib.Path(folder)
     recipe = tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8"))
     heights = band(folder / "height.tif")
@@ -97,7 +97,9 @@ def world(folder):
     if (folder / "pool.tif").exists():
         lakes = band(folder / "pool.tif") > 0
     sea = heights <= recipe["sea_level"] if "sea_level" in recipe else np.zeros(heights.shape, bool)
-    return heights, lakes & ~sea, sea, open_border(heights.shape, recipe.get("edges", "open"))
+    # With a margin, `edges` are those of what is built; the map itself is cut out of it, and water leaves over its edges.
+    edges = "open" if recipe.get("margin", 0.0) > 0.0 else recipe.get("edges", "open")
+    return heights, lakes & ~sea, sea, open_border(heights.shape, edges)
 
 
 def share(folder):
