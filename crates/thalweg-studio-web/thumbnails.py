@@ -1,6 +1,6 @@
-"""Small pictures for the page's list of worlds, of those that `cargo xtask gallery` drew: `python crates/thalweg-studio-web/thumbnails.py`.
+"""Makes the thumbnails of the page's list of worlds from the pictures that `cargo xtask gallery` drew.
 
-It needs Pillow, which the tests bring along.
+Run `python crates/thalweg-studio-web/thumbnails.py`. It needs Pillow, which the tests also need.
 """
 
 import json

@@ -75,7 +75,7 @@ def test_exported_maps_keep_units(folders):
 def test_layers_of_another_place_are_refused(folders):
     thalweg("crop", JACKSBORO, "-o", "other.tif", "--window", "60,20,150,130", cwd=folders)
     error = refused("export", "real.tif", "--for", "gis", "-o", "wrong", "--layers", "other.tif", cwd=folders)
-    assert "lies elsewhere" in error and not list((folders / "wrong").glob("*.tif"))
+    assert "covers another area" in error and not list((folders / "wrong").glob("*.tif"))
 
 
 def test_a_refused_range_says_one_that_is_taken(folders):

@@ -179,7 +179,7 @@ def test_plans(tmp_path):
             (plan | {"tiles": 0}, "was changed after it was written"),
             (plan | {"sides": 3}, "unknown field `sides`"),
             (plan | {"job": {"drown": {}}}, "unknown variant `drown`"),
-            (plan | {"plan": 1}, "is a plan of version 1; this program knows version 2"),
+            (plan | {"plan": 1}, "is a plan of version 1; this program supports version 2"),
             ({key: value for key, value in plan.items() if key != "side"}, "missing field `side`"),
             (plan | {"stages": [plan["stages"][0] | {"tile_bytes": "many"}]}, "invalid type"),
         ]:

@@ -327,16 +327,16 @@ def place(tmp_path_factory):
     (["--for", "unreal", "--name", "land_1009x1009"], "name = land_1009x1009"),
     (["--for", "unreal", "--name", "land_x0_y0"], "name = land_x0_y0"),
     (["--for", "unreal", "--name", "a/b"], "name = a/b"),
-    (["--for", "terrain3d", "--layers", "cover.tif"], "has a place for heights alone"),
+    (["--for", "terrain3d", "--layers", "cover.tif"], "only takes heights"),
     (["--for", "unreal", "--layers", "none"], "layer `none`"),
     (["--for", "unreal", "--layers", "other.tif"], "cells (columns × rows)"),
     (["--for", "unreal", "--layers", "cover.tif,cover.tif"], "is named twice"),
-    (["--for", "unreal", "--range", "0,10"], "a range that holds all heights"),
+    (["--for", "unreal", "--range", "0,10"], "a range that contains all heights"),
     (["--for", "unreal", "--range", "10,0"], "in rising order"),
     (["--for", "unreal", "--format", "tif"], "format = tif: allowed is png, r16"),
     (["--for", "unreal", "-o", "taken"], "holds another export, for unity"),
     (["--for", "unreal", "-o", "foreign"], "no manifest of ours"),
-    (["--for", "unreal", "-o", "mine"], "no manifest says that it is of this export"),
+    (["--for", "unreal", "-o", "mine"], "no manifest lists it for this export"),
 ])
 def test_what_cannot_be_is_refused_and_nothing_is_written(place, words, message):
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
@@ -357,7 +357,7 @@ def test_land_without_data(tmp_path):
             file.write(holed, 1)
     # A tile that holds nothing is written, level, and named.
     done = run_thalweg("export", "part.tif", "--for", "bevy", "-o", "out", "--tiles", "4", "--name", "land", cwd=tmp_path)
-    assert done.returncode == 0 and "no data at all in land_x0_y0.r16" in done.stderr, done.stderr
+    assert done.returncode == 0 and "no data in land_x0_y0.r16" in done.stderr, done.stderr
     assert not np.fromfile(tmp_path / "out/land_x0_y0.r16", "<u2").any()
     err = refused("export", "all.tif", "--for", "bevy", "-o", "none", cwd=tmp_path)
-    assert "holds no data at all" in err
+    assert "has no data" in err

@@ -103,7 +103,7 @@ def test_a_store_lies_there_too(worlds):
 
 @pytest.mark.parametrize("words, said", [
     (["--crs", "EPSG:4326", "--origin", "7,46"], "projected system in metres"),
-    (["--crs", "EPSG:3857", "--origin", "0,0"], "not the ground's"),
+    (["--crs", "EPSG:3857", "--origin", "0,0"], "not metres on the ground"),
     (["--crs", "EPSG:2276", "--origin", "0,0"], "foot"),
     (["--crs", "EPSG:32632"], "--origin"),
     (["--crs", "EPSG:32632", "--origin", "0,inf"], "inf"),

@@ -96,7 +96,7 @@ def test_other_formats_and_types(tmp_path):
     mosaic(tmp_path / "a.vrt", (40, 50), [source("c.tif", (0, 0, 40, 50), (0, 0, 40, 50))], dtype="Byte")
     write(tmp_path / "c.tif", small.astype("float32") + 0.5)
     done = run([program("INTEROP", "examples/interop"), "read", tmp_path / "a.vrt"])
-    assert done.returncode == 1 and "which is no u8" in done.stderr, done.stderr
+    assert done.returncode == 1 and "which u8, the type" in done.stderr, done.stderr
 
 
 def test_masks_of_files_are_heeded(tmp_path):

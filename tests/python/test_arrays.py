@@ -1,5 +1,7 @@
 """What may be given, and what comes back: arrays of any kind of number, and errors that say what is allowed."""
 
+import inspect
+import math
 import pickle
 import subprocess
 import sys
@@ -54,7 +56,7 @@ def test_missing_data_come_back_as_they_were():
     assert same(tw.flow.fill(np.where(np.isnan(holes), -9999, WHOLE).astype("i2"), nodata=-9999), tw.flow.fill(np.where(np.isnan(holes), np.nan, WHOLE)))
     drained = tw.drain(holes, cell_size=10.0)
     assert (drained.direction[10:20, 30:40] == 255).all() and (drained.basins[10:20, 30:40] == 0).all()
-    with pytest.raises(ValueError, match="one height at least"):
+    with pytest.raises(ValueError, match="at least one height"):
         tw.flow.fill(np.full((3, 3), np.nan))
 
 
@@ -131,9 +133,33 @@ def test_values_out_of_range_are_refused_in_the_commands_words():
         (lambda: tw.flow.fill(LAND, outlets=[(100, 2)]), "outlet = row 100, column 2: allowed is a cell with data"),
         (lambda: tw.set_threads(0), "threads = 0: allowed is 1 to 1024"),
         (lambda: tw.drain(LAND, cell_size=5.0, method="d16"), "allowed is one of d8, dinf, mfd"),
+        (lambda: tw.drain(LAND, cell_size=5.0, outlets=[(1, 2, 3)]), "allowed is .row, column."),
+        (lambda: tw.drain(LAND, cell_size=5.0, exponent=2.0), "only applies with the method mfd"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_declared_options_are_documented_and_taken_in_every_form():
+    for function, option in [(tw.drain, "threshold"), (tw.measure, "search"), (tw.export, "tiles"), (tw.textures, "bits")]:
+        page = inspect.getdoc(function)
+        assert option in inspect.signature(function).parameters
+        assert f"\n{option} : " in page and "\nReturns\n" in page and "{" not in page, page
+    found = [
+        tw.drain(LAND, cell_size=5.0, **options).area
+        for options in [
+            {"outlets": [(3, 4)], "threshold": 2000, "breach": (math.inf, 30)},
+            {"outlets": np.array([[3, 4]]), "threshold": np.float32(2000), "breach": {"depth": math.inf, "length": 30.0}},
+            {"outlets": zip([3], [4], strict=True), "threshold": np.array(2000.0), "breach": [math.inf, 30]},
+        ]
+    ]
+    assert same(found[0], found[1]) and same(found[0], found[2])
+    plain = [tw.drain(LAND, cell_size=5.0, **options).area for options in [{}, {"breach": None, "outlets": None}, {"breach": False}]]
+    assert same(plain[0], plain[1]) and same(plain[0], plain[2]) and not same(plain[0], found[0])
+    ring = []
+    ring.append(ring)
+    with pytest.raises(ValueError, match="outlets = "):
+        tw.drain(LAND, cell_size=5.0, outlets=ring)
 
 
 def test_layers_reach_the_model():

@@ -44,7 +44,7 @@ def model(path: Path, rows: int, columns: int, seed: int) -> None:
 def alone(source: Path, store: Path, tile: int) -> None:
     """The same work in this process, part after part."""
     plan = store.with_suffix(".plan.json")
-    _core.plan_drain(source, store, plan, tile)
+    _core.plan_drain(source, store, plan, tile, {})
     work = _core.Work(plan)
     for stage in range(len(work.stages)):
         for part in reversed(range(work.tiles)):

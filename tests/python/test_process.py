@@ -24,7 +24,7 @@ SMALL = {
 
 def test_a_panic_is_a_runtime_error(capfd):
     for words in ("the sky falls", "and again"):
-        with pytest.raises(RuntimeError, match=rf"fault of its own; please report it: panicked at .*\n{words}"):
+        with pytest.raises(RuntimeError, match=rf"because of a bug; please report it: panicked at .*\n{words}"):
             _core._panic(words)
     assert capfd.readouterr() == ("", ""), "nothing is printed"
     assert tw.flow.fill(np.zeros((5, 5))).shape == (5, 5)
@@ -110,7 +110,7 @@ def test_a_run_that_is_stepped_elsewhere_says_so():
                 words.add(str(error))
     finally:
         stepping.join()
-    assert words == {"the run is at work in another thread; wait for that, or take one for each thread"}
+    assert words == {"the run is in use in another thread; wait until it is free, or use one run per thread"}
 
 
 def test_loading_brings_numpy_and_little_else():

@@ -67,18 +67,18 @@ def test_what_is_refused_leaves_nothing(tmp_path, monkeypatch):
     dem = ground(20, 20, 1)
     for options, words in [
         ({"store": tmp_path / "a.tif"}, r"ends in \.zarr"),
-        ({"store": tmp_path / "no/a.zarr"}, "a folder that is there"),
+        ({"store": tmp_path / "no/a.zarr"}, "an existing folder"),
         ({"store": tmp_path / "a.zarr", "folder": tmp_path / "f"}, "one of them"),
     ]:
         with pytest.raises(ValueError, match=words):
             tw.evolve(dem, RECIPE, save_every=50_000, cell_size=60.0, **options)
-    with pytest.raises(ValueError, match="no stage of it knows time"):
+    with pytest.raises(ValueError, match="no stage simulates time"):
         tw.evolve(dem, {"stage": [{"model": "planation"}]}, save_every=1.0, cell_size=60.0, store=tmp_path / "a.zarr")
     with pytest.raises(RuntimeError, match="mine"):
         tw.evolve(dem, RECIPE, save_every=1.0, cell_size=60.0, store=tmp_path / "a.zarr", between=stopped)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "a.zarr").mkdir()
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         tw.evolve(dem, RECIPE, save_every=50_000, cell_size=60.0, store=tmp_path / "a.zarr")
     importing = builtins.__import__
 

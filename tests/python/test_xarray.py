@@ -85,7 +85,7 @@ DEGREES = [45.0, 45.001, 45.002, 45.003]
         (grid(UP, UP, units="degrees_north"), "is in degrees"),
         (grid(DEGREES, DEGREES), "looks to be in degrees"),
         (grid(UP, [0.0, 20.0, 40.0, 60.0]), "cells of 20 × 10 that are not square"),
-        (grid([0.0, 10.0, 20.0, 31.0], UP), "in steps of 10 to 11: allowed are even ones"),
+        (grid([0.0, 10.0, 20.0, 31.0], UP), "in steps of 10 to 11: allowed are equal steps"),
         (grid(UP, UP, units="US survey foot"), "feet"),
         (grid(UP, UP).assign_attrs(units="ft"), "heights in `ft`"),
         (grid(UP, UP).assign_attrs(scale_factor=0.1), "mask_and_scale"),
@@ -107,7 +107,7 @@ def test_a_reference_system_in_degrees_or_feet_is_refused():
         with pytest.raises(ValueError, match=words):
             tw.drain(da)
     da.attrs["units"] = "m"
-    with pytest.warns(UserWarning, match="is taken as square cells of 10 m, as asked for"):
+    with pytest.warns(UserWarning, match="is read with square cells of 10 m, as requested"):
         tw.slopes.slope(da, cell_size=10.0)
 
 

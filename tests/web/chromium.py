@@ -1,4 +1,4 @@
-"""Debian's Chromium without a window, driven over a pipe by its own protocol (Chrome DevTools Protocol)."""
+"""Controls Debian's Chromium without a window, over a pipe, by the Chrome DevTools Protocol."""
 
 import base64
 import functools
@@ -26,7 +26,7 @@ class Browser:
         (ours_in, theirs_out), (theirs_in, ours_out) = os.pipe(), os.pipe()
 
         def give_pipes():
-            # The protocol reads from 3 and writes to 4; neither may be one of the ends that are still to be moved.
+            # Chromium reads from descriptor 3 and writes to 4. Duplicate both ends first: one of them may be 3 or 4.
             a, b = os.dup(theirs_in), os.dup(theirs_out)
             os.dup2(a, 3)
             os.dup2(b, 4)
@@ -124,18 +124,19 @@ class Page:
         return self.run("window.thalweg?.state() ?? null")
 
     def until(self, what, holds, seconds=90):
-        """Waits until something holds of the studio's state, and returns that."""
+        """Waits until the studio's state satisfies a condition, and returns the state."""
         end, state = time.time() + seconds, None
         while time.time() < end:
             try:
                 state = self.state()
             except RuntimeError:
-                # A page that is being loaded anew answers nothing.
+                # A page that is being reloaded returns an error.
                 state = None
             if state and holds(state):
                 return state
             time.sleep(0.05)
-        raise AssertionError(f"waited in vain until {what}; last seen: {state}; troubles: {self.troubles}; {self.words()}")
+        seen = f"last state: {state}; errors: {self.troubles}; {self.words()}"
+        raise AssertionError(f"timeout while waiting until {what}; {seen}")
 
     def words(self):
         return self.run("[...document.querySelectorAll('#words:not([hidden]) p, #still:not([hidden]) p')].map((p) => p.textContent).join(' ')")
@@ -165,7 +166,7 @@ class Page:
         self.mouse("Released", *end, button="left", clickCount=1)
 
     def touch(self, *places, steps=10, rest=0.03):
-        """Fingers that go down, each from its first place to its last, and up again."""
+        """Touches the page with one finger per entry of ``places``, and moves each from its first place to its last."""
         def points(share):
             return [{"x": a[0] + (b[0] - a[0]) * share, "y": a[1] + (b[1] - a[1]) * share, "id": n} for n, (a, b) in enumerate(places)]
         self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=points(0))
@@ -190,7 +191,7 @@ class Page:
 
 
 class Server:
-    """Serves a folder, quietly and from a sub-path, as any static server does; `isolated` pages may share memory."""
+    """A static server without log messages, with the folder under a path; `isolated` pages may share memory."""
 
     def __init__(self, folder, path="/some/where/", isolated=False):
         self.served, self.silent = [], False
@@ -200,7 +201,7 @@ class Server:
 
             def do_GET(handler):
                 if self.silent:
-                    # As a server that is not there.
+                    # Close the connection, as if there were no server.
                     return handler.connection.close()
                 self.served.append(handler.path)
                 super().do_GET()
@@ -218,7 +219,7 @@ class Server:
                 pass
 
         class Quiet(http.server.ThreadingHTTPServer):
-            # A page that is closed leaves its files half fetched.
+            # A page that is closed breaks off its requests, which is no error here.
             def handle_error(self, *_):
                 pass
 

@@ -1,4 +1,4 @@
-"""Fixtures that the tests of pages share."""
+"""Fixtures for the tests of web pages."""
 
 import pytest
 from chromium import Browser

@@ -1,4 +1,7 @@
-"""Debian's Firefox in a window that nobody sees, driven by WebDriver BiDi (W3C): it draws WebGL by software only where there is a display."""
+"""Controls Debian's Firefox in a virtual display by WebDriver BiDi (W3C).
+
+Firefox needs a display to draw WebGL with software rendering.
+"""
 
 import base64
 import itertools
@@ -10,7 +13,7 @@ import time
 
 import websocket
 
-# Without a graphics card Firefox would rather not draw.
+# Without a graphics card, Firefox disables WebGL unless these preferences are set.
 WORDS = ["webgl.force-enabled", "gfx.x11-egl.force-enabled"]
 
 
@@ -33,7 +36,7 @@ class Firefox:
                 self.line = websocket.create_connection(f"ws://127.0.0.1:{port}/session", timeout=60, suppress_origin=True)
                 break
             except OSError:
-                assert time.time() < end, "Firefox does not answer"
+                assert time.time() < end, "Firefox does not accept connections"
                 time.sleep(0.2)
         self.send("session.new", capabilities={})
         self.context = self.send("browsingContext.getTree")["contexts"][0]["context"]
@@ -52,7 +55,7 @@ class Firefox:
         self.send("browsingContext.navigate", context=self.context, url=address, wait="complete")
 
     def run(self, script):
-        """What a script comes to, as JSON says it."""
+        """Returns the value of an expression, passed through JSON."""
         answer = self.send("script.evaluate", expression=f"JSON.stringify({script})", target={"context": self.context}, awaitPromise=True)
         if answer["type"] != "success":
             raise RuntimeError(answer["exceptionDetails"]["text"])
@@ -65,12 +68,13 @@ class Firefox:
             if state and holds(state):
                 return state
             time.sleep(0.1)
-        raise AssertionError(f"waited in vain until {what}; last seen: {state}; {self.run('document.body.innerText')}")
+        text = self.run("document.body.innerText")
+        raise AssertionError(f"timeout while waiting until {what}; last state: {state}; {text}")
 
     def picture(self):
         return base64.b64decode(self.send("browsingContext.captureScreenshot", context=self.context)["data"])
 
     def close(self):
-        # With it goes the display that was made for it.
+        # The process group includes the virtual display.
         os.killpg(self.program.pid, 15)
         self.program.wait(20)

@@ -1,4 +1,7 @@
-"""Draws docs/web/*.png, pages as they are seen on a desk and on a phone: `python tests/web/pictures.py [FOLDER]`, after `cargo xtask web`."""
+"""Draws docs/web/*.png: screenshots of the pages on a desktop and on a phone.
+
+Run `python tests/web/pictures.py [FOLDER]` after `cargo xtask web`.
+"""
 
 import os
 import sys
@@ -20,7 +23,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         browser = Browser(folder)
         page = browser.page(server.address, size=(1360, 860))
-        page.until("much is done", lambda s: s["painted"] and s["all"][0] > 0.6 * s["all"][1], 300)
+        page.until("most steps are done", lambda s: s["painted"] and s["all"][0] > 0.6 * s["all"][1], 300)
         kept(page, "desktop.png", colours=256)
         page.close()
         page = browser.page(None, size=(1000, 640))
@@ -32,13 +35,13 @@ def main():
         page.close()
         browser.close()
     with tempfile.TemporaryDirectory() as folder:
-        # A scale that is only emulated is not that of the pixels that a canvas is told of.
+        # An emulated scale factor would not apply to the pixel size that a canvas reports.
         browser = Browser(folder, "--force-device-scale-factor=2")
         page = browser.page(server.address, size=(390, 844), scale=0, mobile=True)
         waited(page, "document.querySelectorAll('#list:not([hidden]) button img').length")
         kept(page, "phone_list.png", colours=96)
         page.run("document.querySelectorAll('#list button')[8].click()")
-        page.until("all is done", lambda s: s["done"] and s["painted"] and s["settled"], 300)
+        page.until("all steps are done", lambda s: s["done"] and s["painted"] and s["settled"], 300)
         kept(page, "phone.png", colours=256)
         page.close()
         browser.close()

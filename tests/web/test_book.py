@@ -1,4 +1,4 @@
-"""The book's pages: every link leads somewhere, and the figure of a model's page is the command's world."""
+"""Tests of the book's pages: every link has a target, and the figure of a model's page is the command's world."""
 
 import html.parser
 import os
@@ -12,7 +12,7 @@ from chromium import Server
 
 DIST = Path(os.environ.get("DIST", ROOT / "dist"))
 BOOK = DIST / "book"
-# What the page's worker builds.
+# The greatest number of cells that the page's worker builds, as in live_worker.js.
 CELLS = 224
 
 
@@ -92,7 +92,7 @@ def test_a_figure_builds_in_place_and_turns_a_parameter(browser, tmp_path):
     page.run(turn.format(name="talus", value="20"))
     second = printed(first)
     assert second == built(tmp_path, recipe.replace('model = "thermal"', 'model = "thermal"\ntalus = 20'))
-    # What is out of its limits is said as the command says it.
+    # A value outside its limits gets the command's message.
     page.run(turn.format(name="talus", value="100"))
     end = time.time() + 20
     while "0 to 89" not in page.run("document.querySelector('.live p').textContent"):
@@ -113,7 +113,7 @@ def test_every_figure_draws(browser):
         while not page.run("document.querySelector('.live')?.dataset.fingerprint ?? null"):
             assert time.time() < end, (name, page.run("document.querySelector('.live')?.innerText"))
             time.sleep(0.1)
-        # What is drawn by hand has nothing to turn.
+        # The model `manual` has no parameters.
         turned = page.run("document.querySelectorAll('.live form:not([hidden]) option').length")
         assert (turned > 0) == (name != "manual"), name
         page.close()

@@ -1,4 +1,4 @@
-"""The studio's page in Chromium (once in Firefox), with software rendering: what it draws, what hands do to it, what comes out of it, what breaks."""
+"""Tests the studio's page in Chromium (one in Firefox) with software rendering: drawing, input, exports, failures."""
 
 import base64
 import io
@@ -36,7 +36,7 @@ count = 20000
 
 
 def link_of(text):
-    """A link as docs/web_studio.md says: a byte 1, deflate, base64url."""
+    """Returns the link of a recipe's text, as described in docs/web_studio.md: a byte 1, deflate, base64url."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     return base64.urlsafe_b64encode(b"\1" + deflate.compress(text.encode()) + deflate.flush()).decode().rstrip("=")
 
@@ -48,7 +48,7 @@ def text_of(link):
 
 
 def built(folder, text, name="world"):
-    """The command's world of a recipe: its folder and its report."""
+    """Builds a recipe with the command; returns the folder of the world and its report."""
     (folder / f"{name}.toml").write_text(text)
     thalweg("build", f"{name}.toml", "--out", name, cwd=folder)
     return folder / name, json.loads((folder / name / "report.json").read_text())
@@ -63,7 +63,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def phone(tmp_path_factory):
-    # A scale that is only emulated is not that of the pixels that a canvas is told of.
+    # An emulated scale factor would not apply to the pixel size that a canvas reports.
     browser = Browser(tmp_path_factory.mktemp("phone"), "--force-device-scale-factor=3")
     yield browser
     browser.close()
@@ -77,11 +77,11 @@ def page(browser, server):
 
 
 def done(page):
-    return page.until("the world is done and seen", lambda s: s["done"] and s["painted"] and s["settled"] and s["fingerprint"])
+    return page.until("the world is done and visible", lambda s: s["done"] and s["painted"] and s["settled"] and s["fingerprint"])
 
 
 def view(picture):
-    """The middle of the window, where land is."""
+    """Returns the middle of a screenshot, which shows the terrain."""
     rows, columns, _ = picture.shape
     return picture[rows // 4 : -rows // 4, columns * 2 // 5 : -columns // 4]
 
@@ -90,14 +90,14 @@ def test_it_opens_from_a_sub_path_and_draws_land(browser, server, tmp_path):
     page = browser.page(None)
     start = time.time()
     page.go(server.address)
-    page.until("land is seen", lambda s: s["painted"] and s["turn"] > 0)
+    page.until("the terrain is visible", lambda s: s["painted"] and s["turn"] > 0)
     print(f"first land after {time.time() - start:.2f} s")
     page.send("Runtime.evaluate", expression="1")
     time.sleep(0.5)
     seen = view(page.picture(tmp_path / "seen.png"))
-    # Land has many colours; a blank canvas has one.
+    # A terrain has many colours; a blank canvas has one.
     assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 500 and seen.std() > 15
-    # Nothing is asked for elsewhere, and no rule of the page's own is broken.
+    # There are no requests to other servers, and no violations of the page's content security policy.
     assert page.asked and all(address.startswith((server.address, "blob:", "data:")) for address in page.asked), page.asked
     assert page.troubles == [], page.troubles
     page.close()
@@ -107,13 +107,12 @@ def test_a_link_opens_the_commands_world_to_the_bit(page, tmp_path):
     folder, report = built(tmp_path, SMALL)
     state = done(page)
     assert state["fingerprint"] == report["fingerprints"]["ground"]
-    # What stands in the address is the same recipe.
+    # The address contains the same recipe.
     link = page.run("location.hash.slice(1)")
     _, again = built(tmp_path, text_of(link), "again")
     assert again["fingerprints"] == report["fingerprints"]
-    # The picture of it is that of the command's own window, as far as two ways of drawing agree.
     page.downloads(tmp_path)
-    # Heights, by the menu of the page's window: byte for byte the command's.
+    # The downloaded heights are the command's, byte for byte.
     page.run("window.thalweg.export('heights')")
     file = waited(tmp_path, "small-7.tif")
     assert file.read_bytes() == (folder / "height.tif").read_bytes()
@@ -122,7 +121,7 @@ def test_a_link_opens_the_commands_world_to_the_bit(page, tmp_path):
 def waited(folder, name, seconds=30):
     end = time.time() + seconds
     while not (folder / name).exists():
-        assert time.time() < end, f"{name} did not come: {sorted(path.name for path in folder.iterdir())}"
+        assert time.time() < end, f"{name} was not downloaded: {sorted(path.name for path in folder.iterdir())}"
         time.sleep(0.05)
     return folder / name
 
@@ -135,23 +134,23 @@ def test_a_world_is_taken_home_whole(browser, server, tmp_path, preset):
     page = browser.page(server.address + "#" + preset)
     page.downloads(tmp_path)
     recipe = done(page)["recipe"]
-    # A preset's elevation model lies in the page, and in the command: under other names, which the recipe's hash is of.
+    # A preset's elevation model has another path in the page than in the command, and the recipe's hash depends on it.
     given = "\nfrom = " in recipe
     (tmp_path / "world.toml").write_text(recipe)
     thalweg("build", preset if given else "world.toml", "--out", "world", cwd=tmp_path)
     there = {path.name: path.read_bytes() for path in (tmp_path / "world").iterdir() if path.name != ".lock"}
-    # Its writer needs a disk; the GeoJSON beside it holds the same.
+    # The writer of FlatGeobuf needs a disk; the GeoJSON file has the same content.
     there = {name: data for name, data in there.items() if not name.endswith(".fgb")}
     page.run("window.thalweg.export('world')")
     with zipfile.ZipFile(waited_one(tmp_path, "*.zip")) as world:
         assert world.testzip() is None
         assert set(world.namelist()) == set(there)
-        # Times of the machine, and its names of files, stand in the report alone.
+        # Only the report contains times and paths of the machine.
         other = {"report.json", "height.png.json"} if given else {"report.json"}
         assert [name for name in there if name not in other and world.read(name) != there[name]] == []
         here, report = json.loads(world.read("report.json")), json.loads(there["report.json"])
         assert here["fingerprints"] == report["fingerprints"]
-        # The list is the command's, which leaves out sidecars.
+        # The list of files is the command's, which omits sidecars.
         assert here["files"] == [name for name in report["files"] if not name.endswith(".fgb")]
     page.close()
 
@@ -159,7 +158,7 @@ def test_a_world_is_taken_home_whole(browser, server, tmp_path, preset):
 def waited_one(folder, pattern, seconds=60):
     end = time.time() + seconds
     while not (found := list(folder.glob(pattern))):
-        assert time.time() < end, f"{pattern} did not come"
+        assert time.time() < end, f"{pattern} was not downloaded"
         time.sleep(0.05)
     return found[0]
 
@@ -177,11 +176,11 @@ def test_a_world_is_taken_home_as_programs_take_it(page, tmp_path):
             assert set(taken.namelist()) == names
             thalweg("export", folder, "--for", program, "--name", "small", "-o", tmp_path / program)
             own = json.loads((tmp_path / program / "manifest.json").read_text())
-            # Heights of a file are rounded to its samples, those in memory are not.
+            # Heights from a file are rounded to its samples; those in memory are not.
             for key in ["target", "samples", "tiles", "spacing_m", "zooms", "sample", "first_row"]:
                 assert own.get(key) == manifest.get(key), (program, key)
             assert abs(own["minimum"] - manifest["minimum"]) < 1e-3 and abs(own["maximum"] - manifest["maximum"]) < 1e-3
-            # Beside what the command was asked for lie the layers that the program has a place for.
+            # The page also exports the layers that the program supports.
             assert {file["file"] for file in own["files"]} <= names
     refused = page.run("(() => { try { window.thalweg.export('untiy') } catch (problem) { return String(problem) } })()")
     assert "did you mean `unity`" in refused
@@ -189,15 +188,15 @@ def test_a_world_is_taken_home_as_programs_take_it(page, tmp_path):
 
 def test_the_view_is_that_of_the_reference(page):
     done(page)
-    # The camera was set before the land that was seen first; it is set before this one.
+    # The camera was placed for the terrain that was visible first; place it for this one.
     page.key("Home", "Home")
-    # Droplets that are seen to fall, and the scale, which follows the land, come to rest.
+    # Wait until the droplets and the scale, which follows the terrain, stop moving.
     time.sleep(2)
     assert is_like_the_reference(page.picture(), os.environ.get("THALWEG_BLESS"))
 
 
 def is_like_the_reference(picture, bless=False):
-    """Whether a picture of the small world is that of tests/web/small.png; where it is to be blessed it becomes that."""
+    """Returns true if a picture of the small world is like tests/web/small.png; with ``bless``, replaces that file."""
     seen = Image.fromarray(view(picture).astype("uint8"))
     seen = seen.resize((seen.width // 2, seen.height // 2), Image.Resampling.BOX)
     path = ROOT / "tests/web/small.png"
@@ -205,7 +204,8 @@ def is_like_the_reference(picture, bless=False):
         seen.save(path)
     reference = Image.open(path).convert("RGB")
     apart = np.abs(np.asarray(seen).astype(float) - np.asarray(reference).astype(float))
-    # Software renderers differ in edges and in rounding: a hundredth of the range on average, and few pixels by more than a tenth.
+    # Software renderers differ at edges and in rounding: on average by a hundredth of the range, and few pixels by more
+    # than a tenth.
     return apart.mean() < 4 and (apart.max(axis=2) > 25).mean() < 0.02
 
 
@@ -216,7 +216,7 @@ def test_it_draws_by_webgpu_where_there_is_that(server, tmp_path):
         page = browser.page(server.address + "#" + link_of(SMALL))
         done(page)
         assert page.run("navigator.gpu.requestAdapter().then(Boolean)")
-        # A canvas has one kind of context for good.
+        # A canvas keeps the kind of its first context.
         assert page.run("document.getElementById('land').getContext('webgl2') === null && document.getElementById('land').getContext('webgpu') !== null")
         page.key("Home", "Home")
         time.sleep(2)
@@ -263,20 +263,20 @@ def test_hands_turn_the_land_and_sliders_act(page):
     turned = page.until("the camera has turned", lambda s: abs(s["camera"]["azimuth"] - before["camera"]["azimuth"]) > 5)
     page.mouse("Wheel", 640, 400, deltaX=0, deltaY=-300)
     page.until("the camera is nearer", lambda s: s["camera"]["distance"] < 0.9 * turned["camera"]["distance"])
-    # P plays and pauses, M shows the map: as in the window.
+    # The keys are those of the desktop window: P plays and pauses, M shows the map.
     page.key("m", "M")
     page.until("the map is shown", lambda s: s["camera"]["map"])
     page.key("m", "M")
-    # The slider `Age`, in the row at the top: to its right end it is ten times as old.
+    # The slider `Age` is in the row at the top. At its right end, the age is tenfold.
     x, y = slider(page)
     page.drag((x, y), (x + 60, y))
-    aged = page.until("the recipe is another", lambda s: s["recipe"] != before["recipe"])
+    aged = page.until("the recipe has changed", lambda s: s["recipe"] != before["recipe"])
     assert "count = 20000\n" not in aged["recipe"]
-    page.until("the address is another", lambda s: link_of(SMALL) != page.run("location.hash.slice(1)"))
+    page.until("the address has changed", lambda s: link_of(SMALL) != page.run("location.hash.slice(1)"))
 
 
 def slider(page):
-    """The handle of the slider behind `Age`, which is as wide as its number beside it is not: at 1 it stands in the middle of 90 points."""
+    """Returns the position of the handle of the slider `Age`: at the value 1, the middle of its 90 points."""
     left, top, _, height = page.state()["places"]["Age"]
     return left + 45, top + height / 2
 
@@ -305,12 +305,12 @@ def test_files_are_dropped_and_refused(page, tmp_path, server):
     recipe = f'name = "upon"\nfrom = "own.tif"\n\n[[stage]]\nmodel = "thermal"\n'
     drop(page, {"own.tif": path.read_bytes(), "upon.toml": recipe.encode()})
     page.until("recipe and file are open", lambda s: 'name = "upon"' in s["recipe"] and s["cells"] == [80, 100])
-    # What is none is said, and leaves the world as it is.
+    # A file that cannot be opened gets a message and leaves the world unchanged.
     for name, data in {"broken.tif": b"II*\0 and no more", "broken.toml": b"[[stage]]\nmodel = \"nothing\"\n", "broken.doc": b"x"}.items():
         drop(page, {name: data})
         state = page.until(f"{name} is refused", lambda s: s["said"] and ("broken" in s["said"] or "nothing" in s["said"]))
         assert 'name = "upon"' in page.until("the world is back", lambda s: 'name = "upon"' in s["recipe"])["recipe"]
-    # Two gigabytes are never read.
+    # A file of two gigabytes is refused without reading it.
     page.run("""window.thalweg.open([Object.defineProperty(new File(["x"], "large.tif"), "size", { value: 2e9 })])""")
     assert "2.0 GB" in page.words()
 
@@ -343,8 +343,8 @@ def test_a_hidden_tab_works_on_and_is_seen_again(browser, server):
     browser.send("Target.activateTarget", targetId=other)
     time.sleep(2)
     browser.send("Target.activateTarget", targetId=page.target)
-    # It took steps all the while, and shows them.
-    page.until("it is seen again", lambda s: s["frames"] > before["frames"] and s["step"] > before["step"] + 25)
+    # The run continued while the tab was hidden, and its steps are shown.
+    page.until("it is visible again", lambda s: s["frames"] > before["frames"] and s["step"] > before["step"] + 25)
     page.close()
 
 
@@ -363,12 +363,12 @@ def test_lost_graphics_come_back_with_the_recipe(page):
 def test_a_dead_worker_is_replaced_and_the_recipe_kept(page, act):
     before = done(page)
     page.run(f"window.thalweg.{act}()")
-    told = page.until("it is said", lambda s: s["said"] and "broken down" in s["said"])
+    told = page.until("the message is shown", lambda s: s["said"] and "broken down" in s["said"])
     assert told["recipe"] == before["recipe"]
     assert done(page)["fingerprint"] == before["fingerprint"]
-    # It hears and works as before.
+    # The new worker receives recipes and runs them.
     page.run(f"window.thalweg.recipe({json.dumps(SMALL.replace('seed = 7', 'seed = 8'))})")
-    page.until("another world", lambda s: "seed = 8" in s["recipe"] and s["fingerprint"] not in [None, before["fingerprint"]])
+    page.until("the other world is done", lambda s: "seed = 8" in s["recipe"] and s["fingerprint"] not in [None, before["fingerprint"]])
 
 
 def test_a_hundred_clicks_in_a_second_are_taken(page):
@@ -376,7 +376,7 @@ def test_a_hundred_clicks_in_a_second_are_taken(page):
     start = time.time()
     page.click(640, 420, times=100)
     assert time.time() - start < 20
-    page.until("droplets fell", lambda s: s["particles"] > 20000 and s["settled"])
+    page.until("the droplets have moved", lambda s: s["particles"] > 20000 and s["settled"])
     assert page.run("new Promise((seen) => requestAnimationFrame(() => seen(true)))")
     assert page.troubles == [], page.troubles
 
@@ -395,7 +395,7 @@ def test_memory_is_steady(page):
     first = used()
     while time.time() < end:
         round()
-    # What a browser keeps for a while comes and goes by some megabytes.
+    # The browser's own caches vary by some megabytes.
     assert used() - first < 16e6
 
 
@@ -409,16 +409,16 @@ def test_a_phone_begins_with_worlds_and_is_turned_by_fingers(phone, server):
     x, y = page.run("(({ left, top, width, height }) => [left + width / 2, top + height / 2])(document.querySelector('#list button').getBoundingClientRect())")
     page.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
     page.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-    before = page.until("land is seen", lambda s: s["painted"])["camera"]
+    before = page.until("the terrain is visible", lambda s: s["painted"])["camera"]
     assert listed == page.run("window.thalweg.presets()")
     page.touch(((195, 420), (275, 420)))
-    turned = page.until("one finger turns", lambda s: abs(s["camera"]["azimuth"] - before["azimuth"]) > 5)["camera"]
+    turned = page.until("one finger turns the view", lambda s: abs(s["camera"]["azimuth"] - before["azimuth"]) > 5)["camera"]
     page.touch(((170, 420), (100, 420)), ((220, 420), (290, 420)))
-    near = page.until("two zoom", lambda s: s["camera"]["distance"] < 0.8 * turned["distance"])["camera"]
+    near = page.until("two fingers zoom", lambda s: s["camera"]["distance"] < 0.8 * turned["distance"])["camera"]
     assert abs(near["azimuth"] - turned["azimuth"]) < 10
     time.sleep(0.5)
     page.touch(((170, 420), (170, 520)), ((220, 420), (220, 520)))
-    page.until("two move", lambda s: np.hypot(*(np.subtract(s["camera"]["target"], near["target"])[:2])) > 1)
+    page.until("two fingers move the view", lambda s: np.hypot(*(np.subtract(s["camera"]["target"], near["target"])[:2])) > 1)
     page.close()
 
 
@@ -431,13 +431,13 @@ def test_much_memory_is_asked_for(page):
     assert any("GiB" in text for text in page.dialogs)
     assert "cells = 96" in page.state()["recipe"]
     page.run(f"window.thalweg.recipe({json.dumps(SMALL.replace('cells = 96', 'cells = 30000'))})")
-    page.until("more than there is is refused", lambda s: s["said"] and "fewer cells" in s["said"])
+    page.until("more memory than there is is refused", lambda s: s["said"] and "fewer cells" in s["said"])
 
 
 def test_it_opens_without_a_net(browser, server):
     page = browser.page(server.address + "#" + link_of(SMALL))
     seen = done(page)["fingerprint"]
-    # The files are kept after some seconds; what was opened first is not led by the keeper yet.
+    # The files are cached after some seconds. Wait until the service worker controls this page, too.
     kept = """(async () => {
         const names = await caches.keys();
         const files = await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map((file) => file.url)));
@@ -470,7 +470,7 @@ def test_it_works_where_nothing_can_be_kept(browser, server):
     before = done(page)
     time.sleep(6)
     page.run(f"window.thalweg.recipe({json.dumps(SMALL.replace('seed = 7', 'seed = 8'))})")
-    page.until("another world", lambda s: "seed = 8" in s["recipe"] and s["fingerprint"] not in [None, before["fingerprint"]])
+    page.until("the other world is done", lambda s: "seed = 8" in s["recipe"] and s["fingerprint"] not in [None, before["fingerprint"]])
     assert page.words() == ""
     page.close()
 
@@ -480,7 +480,7 @@ def test_colours_are_those_that_the_system_asks_for(browser, server):
     for dark in [True, False]:
         page = browser.page(server.address + "#" + link_of(SMALL), dark=dark)
         done(page)
-        # The row at the top, behind its words.
+        # The background of the row at the top.
         light[dark] = np.median(page.picture()[2:20, :, :])
         page.close()
     assert light[True] < 90 and light[False] > 200, light

@@ -1,4 +1,4 @@
-"""The npm package with threads, in an isolated page of Chromium: any number of them gives the command's bits."""
+"""Tests of the npm package in an isolated page in Chromium: with any number of threads, the bits are the command's."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from chromium import Browser, Server
 
 DIST = Path(os.environ.get("DIST", ROOT / "dist"))
 
-# A worker of the page: only there a thread may wait for others.
+# A worker of the page: only in a worker may a thread wait for others.
 WORKER = """
     import init, { initThreadPool, build, threads as count } from "%snpm/threads/thalweg.js";
     let pool = null;
@@ -69,7 +69,7 @@ def here(folder, words):
     return fingerprints(folder / "here/report.json")
 
 
-# That of the elevation model reads a file, which pages do not have.
+# The recipe of the model `elevation` reads a file, and pages have no files.
 MODELS = [path for path in sorted((ROOT / "recipes/models").glob("*.toml")) if path.stem != "elevation"]
 
 
@@ -85,7 +85,7 @@ def test_a_model_has_the_commands_bits_on_four_threads(page, tmp_path, path):
 
 @pytest.mark.parametrize("path", sorted(PRESETS.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_preset_has_them_too(page, tmp_path, path):
-    # One that begins with an elevation model has its cells.
+    # The number of cells of a preset that begins with an elevation model is fixed.
     given = "\nfrom = " in path.read_text()
     wanted = here(tmp_path, [path.stem, *([] if given else ["--cells", "256"])])
     found = page.run(f"built(4, '{path.stem}', {'{}' if given else '{ cells: 256 }'})")
@@ -94,9 +94,9 @@ def test_a_preset_has_them_too(page, tmp_path, path):
 
 def test_two_threads_are_quicker(page):
     seconds = {threads: [] for threads in [1, 2]}
-    # In turns: what else the machine does is to meet both.
+    # Alternate, so that other load on the machine affects both.
     for threads in [1, 2] * 3:
         seconds[threads].append(page.run(f"built({threads}, 'alpine', {{ cells: 512 }})")["seconds"])
     print(seconds)
-    # A figure to be read; what is asserted is that there is some gain at all where there is a second core.
+    # The times are printed for the reader. The assertion is only that a second core gives any gain.
     assert os.cpu_count() == 1 or min(seconds[2]) < min(seconds[1])

@@ -1,31 +1,31 @@
-/** Where the module is: an address, a response, or its bytes. Left out, it lies beside this file. */
+/** The module: an address, a response, or its bytes. The default is the file next to the imported script. */
 export type ModuleSource = RequestInfo | URL | Response | BufferSource | WebAssembly.Module;
 
-/** Loads the module; all else waits for that. */
+/** Loads the module. Await it before you call anything else. */
 export default function init(
   source?: { module_or_path: ModuleSource | Promise<ModuleSource> },
 ): Promise<unknown>;
 
-/** Loads the module from its bytes at once, as Node does. */
+/** Loads the module from its bytes synchronously, for example in Node. */
 export function initSync(source: { module: BufferSource | WebAssembly.Module }): unknown;
 
-/** Version of the library. */
+/** Returns the version of the library. */
 export function version(): string;
 
-/** Threads that share the work: 1, or as many as `initThreadPool` of `thalweg/threads` made. */
+/** Returns the number of threads that share the work: 1, or as many as `initThreadPool` of `thalweg/threads` made. */
 export function threads(): number;
 
 /**
- * Lets work take so many bytes of memory from now on; 1 GiB if never said. What would take more is refused before it begins.
+ * Sets the memory limit of all later work. The default is 1 GiB. Work that needs more is refused before it begins.
  *
- * @param bytes 0 to 4294967296.
+ * @param bytes The limit in bytes, 0 to 4294967296.
  */
 export function allowMemory(bytes: number): void;
 
-/** Name of a model. */
+/** The name of a model. */
 export type ModelName = keyof Parameters;
 
-/** Numbers row by row from the north. */
+/** Numbers, row by row from the north. */
 export type Numbers =
   | Float64Array
   | Float32Array
@@ -38,100 +38,103 @@ export type Numbers =
   | Uint8ClampedArray
   | number[];
 
-/** Ground of one's own. */
+/** An elevation model from which a `Terrain` is created. */
 export interface Land {
-  /** Metres, row by row from the north; NaN is no data. */
+  /** Elevations in metres, row by row from the north; NaN for a no-data cell. */
   heights: Numbers;
-  /** Rows. */
+  /** Number of rows. */
   rows: number;
-  /** Columns. */
+  /** Number of columns. */
   cols: number;
-  /** Metres from cell to cell. */
+  /** Side of a cell in metres. */
   cellSize: number;
-  /** A height that means no data. */
+  /** A value of `heights` that marks a no-data cell, in addition to NaN. */
   nodata?: number;
-  /** Sea level in metres. */
+  /** Sea level in metres. The default is no sea. */
   seaLevel?: number;
-  /** What becomes of water and sediment at the edges. */
+  /** Boundary condition for water and sediment at the edges. */
   edges?: "open" | "closed" | "looped";
-  /** Layers by name, such as `hardness`. */
+  /** Further layers by name, for example `hardness`. */
   layers?: Record<string, Numbers>;
 }
 
-/** A terrain: heights, layers, and what is known of how it was made. It does not change. */
+/** A terrain: elevations, layers, and the recipe and report of the run that made it, if any. It is immutable. */
 export class Terrain {
-  /** A terrain over heights of one's own. */
+  /** Creates a terrain from an elevation model. */
   constructor(land: Land);
-  /** Rows. */
+  /** Number of rows. */
   readonly rows: number;
-  /** Columns. */
+  /** Number of columns. */
   readonly cols: number;
-  /** Metres from cell to cell. */
+  /** Side of a cell in metres. */
   readonly cellSize: number;
   /** World row and column of the first cell. */
   readonly origin: Float64Array;
-  /** Sea level in metres. */
+  /** Sea level in metres; undefined if there is no sea. */
   readonly seaLevel: number | undefined;
-  /** Number of cells without data. */
+  /** Number of no-data cells. */
   readonly nodataCount: number;
-  /** Lowest and highest ground in metres. */
+  /** Lowest and highest elevation in metres. */
   readonly range: Float64Array | undefined;
   /** Names of the layers. */
   readonly layers: string[];
-  /** The recipe that it was made by, as TOML, every parameter spelt out. */
+  /** The recipe of the run that made the terrain, as TOML with every parameter. */
   readonly recipe: string | undefined;
-  /** The report of the run that made it (docs/report.schema.json). */
+  /** The report of the run that made the terrain (docs/report.schema.json). */
   readonly report: Record<string, unknown> | undefined;
-  /** Heights in metres, exact; NaN where there is no data. */
+  /** Returns the exact elevations in metres; NaN in no-data cells. */
   heights(): Float64Array;
-  /** Heights in metres, rounded to 24 bits, as a GPU takes them. */
+  /** Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells. */
   heightsF32(): Float32Array;
-  /** The values of a layer: heights and depths as Float64Array, reals as Float32Array, counts as Uint32Array. */
+  /**
+   * Returns the values of a layer: heights and depths as Float64Array, real numbers as Float32Array, counts as
+   * Uint32Array.
+   */
   layer(name: string): Float64Array | Float32Array | Uint32Array;
-  /** Fingerprint of each layer and table: the command's reports have the same. */
+  /** Returns the fingerprint of each layer and table, as in the command's reports. */
   fingerprints(): Record<string, string>;
-  /** Gives its memory back at once; left out, that is done when nothing holds it. */
+  /** Frees the memory at once. Otherwise it is freed when nothing refers to the terrain any more. */
   free(): void;
   [Symbol.dispose](): void;
 }
 
-/** Where a run stands after a step. */
+/** The progress of a run after a step. */
 export interface Progress {
-  /** Label of the stage. */
+  /** Label of the current stage. */
   stage: string;
-  /** The level, and how many there are. */
+  /** The current level, and the number of levels. */
   level: number;
   levels: number;
-  /** Step of the stage on this level, and how many it takes there. */
+  /** The step of the stage on this level, and the number of its steps there. */
   step: number;
   steps: number;
-  /** Steps done of all. */
+  /** The number of completed steps, and of all steps of the run. */
   done: number;
   of: number;
 }
 
 /** Options of `build`. */
 export interface BuildOptions {
-  /** Cells on the long side. */
+  /** Number of cells on the longer side. The default is that of the recipe. */
   cells?: number;
-  /** The world's seed; a BigInt beyond 2^53. */
+  /** Seed of the world; a BigInt beyond 2^53. The default is that of the recipe. */
   seed?: number | bigint;
-  /** Label of the last stage that is run. */
+  /** Label of the last stage that runs. The default is the last stage of the recipe. */
   until?: string;
-  /** Parameters of stages, by label and name. */
+  /** Parameters of stages, by the label of the stage and the name of the parameter. */
   set?: Record<string, Record<string, number | boolean | string>>;
-  /** Is told every step; false ends the run with an error. */
+  /** Receives the progress after every step; if it returns false, the run ends with an error. */
   progress?: (progress: Progress) => boolean | void;
 }
 
 /**
- * Builds the world of a preset or of a recipe (TOML): the bits that the command has.
+ * Builds the world of a preset or of a recipe (TOML). The result has the same bits as that of the command.
  *
- * @throws Error with the library's sentence.
+ * @throws Error with the library's message.
  */
 export function build(recipe: PresetName | (string & {}), options?: BuildOptions): Terrain;
 
-/** Runs one model over a terrain. */
+/** Runs one model on a terrain and returns the result. */
 export function apply<M extends ModelName>(
   model: M,
   terrain: Terrain,
@@ -139,133 +142,128 @@ export function apply<M extends ModelName>(
   options?: { seed?: number | bigint; progress?: (progress: Progress) => boolean | void },
 ): Terrain;
 
-/** A reach of a stream. */
+/** A channel reach: the part of a stream between two junctions. */
 export interface Reach {
   id: number;
   /** Strahler's order. */
   order: number;
   /** Shreve's magnitude. */
   magnitude: number;
-  /** Metres along it. */
+  /** Length in metres. */
   length: number;
-  /** Metres down it. */
+  /** Height of its first cell over its last, in metres. */
   drop: number;
   slope: number;
-  /** Catchment in m² where it ends. */
+  /** Drainage area in m² at its lower end. */
   catchment: number;
-  /** Number of the reach that it runs into. */
+  /** Number of the reach downstream. */
   into: number | null;
-  /** Its cells, row and column by turns. */
+  /** Its cells: row and column in turn. */
   cells: Uint32Array;
 }
 
-/** Where water goes, cell by cell, row by row from the north. */
+/** The drainage of a terrain; arrays are row by row from the north. */
 export interface Drainage {
-  /** Heights with depressions full, metres. */
+  /** Heights with depressions filled, in metres. */
   filled: Float64Array;
-  /** Depth of depressions, metres. */
+  /** Depth of the filled depressions, in metres. */
   lakeDepth: Float64Array;
-  /** Depth of channels that were cut, where `breach` was given, metres. */
+  /** Depth of carved channels in metres, if `breach` was given. */
   cut?: Float64Array;
-  /** The neighbour that a cell drains to: 1 east, 2 south-east, and on clockwise to 128; 0 for none (ESRI's codes). */
+  /** D8 flow direction in ESRI's codes: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves. */
   directions: Uint8Array;
-  /** Steepest way down by D∞, radians anticlockwise from east; below 0 where there is none. */
+  /** D∞ direction of steepest descent in radians counter-clockwise from the east; below 0 where there is none. */
   angles: Float32Array;
-  /** Cells that drain through a cell, itself among them. */
+  /** Number of cells upstream of each cell by D8, the cell included. */
   cells: Uint32Array;
-  /** Numbers of basins from 1 on; 0 without data. */
+  /** Drainage area in m², by the method of the options. */
+  area: Float64Array;
+  /** Number of the basin, from 1; 0 without data. */
   basins: Uint32Array;
-  /** Strahler's orders of streams; 0 where there is none. */
+  /** Strahler's order of the stream; 0 where there is none. */
   orders: Uint32Array;
   reaches: Reach[];
-  /** What was found in numbers, as in the command's drain.json. */
+  /** Summary figures, as in the command's drain.json. */
   summary: Record<string, unknown>;
 }
 
-/** Works out the drainage of a terrain. */
+/** Computes the drainage of a terrain. */
 export function drain(
   terrain: Terrain,
-  options?: {
-    /** Catchment in m² from which on there is a stream. */
-    threshold?: number;
-    /** Cells, row and column, where water leaves. */
-    outlets?: [number, number][];
-    /** Channels are cut out of depressions within so many metres of depth and length before the rest is filled. */
-    breach?: { depth: number; length: number };
-    /** Receives the name of each phase when it begins; false ends the call with an error. */
-    progress?: (phase: string) => boolean | void;
+  options?: DrainOptions & {
+    /** Receives the name of each task when it begins; false ends the call with an error. */
+    progress?: (task: string) => boolean | void;
   },
 ): Drainage;
 
-/** What covers a terrain, sample by sample. */
+/** The textures of a terrain, as arrays with one entry or more per sample, row by row from the north. */
 export interface Textures {
   rows: number;
   cols: number;
-  /** Metres from sample to sample. */
+  /** Distance between two samples in metres. */
   cellSize: number;
-  /** What `weights` are of, in their order. */
+  /** The materials of `weights`, in order. */
   materials: Material[];
-  /** What the weights of a sample sum to. */
+  /** The sum of the weights of a sample: 255 or 65535. The sum is 0 in samples without data. */
   full: number;
-  /** A weight for each material, sample by sample. */
+  /** The weight of each material, sample by sample. */
   weights: Uint8Array | Uint16Array;
-  /** Colour without light: red, green, blue (sRGB), 255. */
+  /** Unlit colour: red, green and blue (sRGB), and 255. */
   albedo: Uint8ClampedArray;
-  /** 0 smooth to 1 rough. */
+  /** Roughness, 0 (smooth) to 1 (rough). */
   roughness: Float32Array;
-  /** Share of the sky that ground sees. */
+  /** Visible share of the sky, 0 to 1. */
   occlusion: Float32Array;
-  /** Mean curvature in 1/m, above 0 on crests. */
+  /** Mean curvature in 1/m, positive on crests. */
   curvature: Float32Array;
-  /** Unit vector east and south, and speed in m/s, of water. */
+  /** Flow direction as a unit vector (east, south), and flow speed in m/s. */
   flow: Float32Array;
-  /** Metres of loose ground, where the terrain knows of such. */
+  /** Sediment thickness in metres, if the terrain has sediment. */
   deposit?: Float32Array;
 }
 
-/** Textures of a terrain, by the rules of its recipe. */
-export function textures(
-  terrain: Terrain,
-  options?: {
-    /** Samples on the longer side; the terrain's own if not said. */
-    size?: number;
-    /** Bits of a weight. */
-    bits?: 8 | 16;
-    /** As seen from the air: forest is a cover of its own. */
-    fromAir?: boolean;
-  },
-): Textures;
+/** Computes the textures of a terrain by the rules of its recipe. */
+export function textures(terrain: Terrain, options?: TexturesOptions): Textures;
 
-/** A world of any size: any tile of any level, made as it is asked for, the same bits in any order. */
+/** A world of any size. A tile of any level is computed on request; its bits do not depend on the order of requests. */
 export class World {
+  /** Opens the world of a preset or of a recipe (TOML). */
   constructor(
     recipe: PresetName | (string & {}),
     options?: {
+      /** Seed of the world; a BigInt beyond 2^53. The default is that of the recipe. */
       seed?: number | bigint;
-      /** Cells of a tile's side, 16 to 4096. */
+      /** Side of a tile in cells, 16 to 4096. The default is 512. */
       tile?: number;
     },
   );
-  /** The first and the last zoom of a web map of it. */
+  /** The first and the last zoom of a web map of the world. */
   readonly zooms: Uint32Array;
-  /** Width of a level's cells in metres. */
+  /** Returns the width of a level's cells in metres. */
   width(level: number): number;
-  /** First row and column of a level, and those after the last. */
+  /** Returns the first row and column of a level, and the row and column after the last. */
   bounds(level: number): Float64Array;
-  /** The tile of a level that holds a place in world metres, eastward and southward; false from `progress` ends it with an error. */
+  /**
+   * Computes the tile of a level that contains a position: `x` metres to the east and `y` metres to the south. If
+   * `progress` returns false, the call ends with an error.
+   */
   tile(
     level: number,
     x: number,
     y: number,
     progress?: (progress: { stage: string; done: number; of: number }) => boolean | void,
   ): Terrain;
-  /** Height of the ground at a place, in metres. */
+  /** Returns the elevation at a position in metres. */
   heightAt(level: number, x: number, y: number): number;
-  /** What a web map must know of its tiles, which lie under `base` (TileJSON 3). */
+  /**
+   * Returns the description of the tiles for web maps (TileJSON 3); `base` is the address of the tiles, without a final
+   * slash.
+   */
   describe(base: string): Record<string, unknown>;
   /**
-   * A tile of the web map (EPSG:3857, 256 pixels) as a PNG: heights in Mapbox's encoding, −10000 m + 0.1 m · (65536 R + 256 G + B),
-   * in Terrarium's, or light. Nothing where there is no tile.
+   * Returns a tile of the web map (EPSG:3857, 256 pixels) as a PNG: elevations in Mapbox's encoding,
+   * −10000 m + 0.1 m · (65536 R + 256 G + B), which is the default, or in Terrarium's, or a hillshade. Returns
+   * undefined if there is no such tile.
    */
   png(
     zoom: number,
@@ -273,6 +271,7 @@ export class World {
     row: number,
     encoding?: "terrain-rgb" | "terrarium" | "hillshade",
   ): Uint8Array<ArrayBuffer> | undefined;
+  /** Frees the memory at once. Otherwise it is freed when nothing refers to the world any more. */
   free(): void;
   [Symbol.dispose](): void;
 }
@@ -280,18 +279,18 @@ export class World {
 /** A recipe that comes with the library. */
 export interface Preset {
   name: PresetName;
-  /** A paragraph about the landform. */
+  /** A paragraph that describes the landform. */
   about: string;
-  /** Cells on the long side. */
+  /** Number of cells on the longer side. */
   cells: number;
-  /** Its text, TOML. */
+  /** The text of the recipe (TOML). */
   recipe: string;
 }
 
-/** The presets, the first being the one to begin with. */
+/** Returns the presets. The first is a good start. */
 export function presets(): Preset[];
 
-/** A layer that a model needs, heeds or leaves. */
+/** A layer that a model needs, uses or writes. */
 export interface LayerSpec {
   name: string;
   unit: string;
@@ -302,7 +301,7 @@ export interface LayerSpec {
 export interface ModelPage {
   name: ModelName;
   summary: string;
-  /** What happens to the ground, formula, source, where it breaks. */
+  /** The text of the model's page: the process, its formula, its source and its limits. */
   page: string;
   source: string;
   family: "base" | "erosion" | "analysis";
@@ -316,10 +315,13 @@ export interface ModelPage {
     words: string[];
     source: string;
   }[];
+  /** Layers that the model needs. */
   needs: LayerSpec[];
+  /** Layers that the model uses if they are present. */
   uses: LayerSpec[];
+  /** Layers that the model writes. */
   writes: LayerSpec[];
 }
 
-/** The declarations of all models. */
+/** Returns the declarations of all models. */
 export function models(): ModelPage[];

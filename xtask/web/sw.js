@@ -1,17 +1,17 @@
-// Keeps the pages for when there is no net. `cargo xtask web` puts in which files there are: name and what tells its content.
+// Caches the pages for offline use. `cargo xtask web` inserts the list of files: the name and the hash of each.
 
 const FILES = ["FILES"];
 const KEPT = "thalweg";
 const HERE = new URL("./", self.location).href;
 const addresses = new Map(FILES.map(([name, sum]) => [new URL(name, HERE).href, sum]));
-/** Under what a file is kept: another content has another address. */
+/** Returns the address under which a file is cached; it changes with the file's content. */
 const key = (address) => `${address}?${addresses.get(address)}`;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(fill().then(() => self.skipWaiting()));
 });
 
-/** Fetches what is not kept yet. What cannot be fetched or kept (storage full) is fetched when it is asked for. */
+/** Caches the files that are not cached yet. A file that cannot be cached now is fetched when it is requested. */
 async function fill() {
   const kept = await caches.open(KEPT);
   for (const address of addresses.keys()) {
@@ -20,7 +20,7 @@ async function fill() {
       const answer = await fetch(address, { cache: "no-cache" });
       if (answer.ok) await kept.put(key(address), answer);
     } catch {
-      // Offline or full: pages work from the net.
+      // The browser is offline or its storage is full; pages are then loaded from the server.
     }
   }
 }

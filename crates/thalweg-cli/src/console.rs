@@ -49,6 +49,11 @@ impl Voice {
         self.event(&json!({"event": "error", "message": message, "checkpoint": checkpoint, "resume": resume}));
     }
 
+    /// Prints the result of a command that wrote files and has no report, if JSON is requested.
+    pub fn wrote(self, files: &[PathBuf]) {
+        self.event(&json!({"event": "result", "files": texts(files)}));
+    }
+
     /// Prints a line of JSON, if requested (its schema is docs/report.schema.json).
     pub fn event(self, event: &Value) {
         if self.json {

@@ -48,7 +48,7 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
 /// Reports that the run was stopped, and how to resume it.
 fn stopped(checkpoint: &Path, [done, all]: [u64; 2], voice: Voice) {
     let resume = resume_line(checkpoint);
-    voice.say(&format!("stopped after {done} of {all} steps; go on with: {resume}"));
+    voice.say(&format!("stopped after {done} of {all} steps; continue with: {resume}"));
     voice.event(&json!({"event": "interrupted", "checkpoint": to_text(checkpoint), "resume": resume}));
 }
 
@@ -81,13 +81,13 @@ fn failed(run: &Run, job: &Job, error: Error, voice: Voice) -> Result<ExitCode> 
         Err(also) => match glance(&job.checkpoint) {
             Ok(Glance { steps: [done, all], .. }) => (job.checkpoint.clone(), format!("{done} of {all} steps")),
             _ => {
-                voice.problem(&format!("{error}; the run is lost, for no checkpoint could be written either: {also}"));
+                voice.problem(&format!("{error}; the run is lost, because no checkpoint could be written: {also}"));
                 return Ok(ExitCode::FAILURE);
             }
         },
     };
     let resume = resume_line(&checkpoint);
-    let message = format!("{error}; the run is kept as it is after {far}: mend this, and go on with: {resume}");
+    let message = format!("{error}; the run was saved after {far}: solve the problem, and continue with: {resume}");
     voice.kept(&message, &checkpoint, &resume);
     Ok(ExitCode::FAILURE)
 }

@@ -78,7 +78,7 @@ impl Job {
         };
         job.check_apart(recipe, reads)?;
         job.check(recipe)?;
-        pending(&job.checkpoint, args.fresh, job.ending.world().is_some())?;
+        pending(&job.checkpoint, args.fresh)?;
         Ok(job)
     }
 
@@ -105,13 +105,13 @@ impl Job {
         if let Some(frames) = &self.frames
             && let Some(frame) = reads.iter().find(|path| frames.may_be(path))
         {
-            let problem = "is read, and a frame of that name would replace it; name another --frames";
+            let problem = "is an input, and a frame of that name would replace it; choose another folder with --frames";
             return Err(Error::file(frame, problem));
         }
         if let Some(states) = &self.states
             && let Some(state) = reads.iter().find(|path| states.may_be(path))
         {
-            let problem = "is read, and a state of that name would replace it; name another --states";
+            let problem = "is an input, and a state of that name would replace it; choose another folder with --states";
             return Err(Error::file(state, problem));
         }
         let mut writes = self.ending.writes(recipe)?;
@@ -149,7 +149,7 @@ impl Job {
         if self.keep {
             // The checkpoint contains the finished run, so that it is not taken for an interrupted one.
             if let Err(error) = run.save(&self.checkpoint, &self.note()) {
-                voice.warn(&format!("the checkpoint is of an earlier step: {error}"));
+                voice.warn(&format!("the checkpoint is that of an earlier step: {error}"));
             }
         } else if is_checkpoint(&self.checkpoint)
             && let Err(error) = std::fs::remove_file(&self.checkpoint)
@@ -167,12 +167,12 @@ impl Job {
 
 /// Refuses to start if an interrupted run has left its checkpoint here; with `fresh` that checkpoint is deleted. The
 /// checkpoint of a finished run is no obstacle.
-fn pending(path: &Path, fresh: bool, is_world: bool) -> Result<()> {
+fn pending(path: &Path, fresh: bool) -> Result<()> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(());
     }
     if !is_checkpoint(path) {
-        return Err(Error::file(path, "is no checkpoint, and will not be made one; name another --checkpoint"));
+        return Err(Error::file(path, "is not a checkpoint and will not be overwritten; choose another --checkpoint"));
     }
     let far = match glance(path) {
         Ok(Glance { steps: [done, all], .. }) if done >= all => return Ok(()),
@@ -180,12 +180,11 @@ fn pending(path: &Path, fresh: bool, is_world: bool) -> Result<()> {
         Ok(Glance { name, seed, steps: [done, all] }) => {
             format!("the checkpoint of a run of {name}, seed {seed}, that stopped after {done} of {all} steps")
         }
-        Err(_) => "a checkpoint, but a damaged one".to_string(),
+        Err(_) => "a damaged checkpoint".to_string(),
     };
-    let other = if is_world { "--out" } else { "-o" };
     let resume = names::quoted(path);
     let ways =
-        format!("go on with `thalweg resume {resume}`, give it up with --fresh, or write elsewhere with {other}");
+        format!("continue it with `thalweg resume {resume}`, discard it with --fresh, or write elsewhere with -o");
     Err(Error::file(path, format!("is {far}; {ways}")))
 }
 

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
 
-use crate::args::Command;
 use crate::args::values::MOST_THREADS;
+use crate::args::{Cli, Command};
 use crate::commands::{
     apply, build, drain, export, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio,
     textures, tile, vary,
@@ -29,8 +29,11 @@ use crate::console::Voice;
 
 fn main() -> ExitCode {
     faults::prepare();
-    let command = args::parse().command;
-    let (threads, voice) = manner(&command);
+    let Cli { command, common } = args::parse();
+    let voice = Voice::from(common);
+    // The parts of a plan share a machine with others.
+    let usual = matches!(command, Command::Stage(_)).then_some(1);
+    let threads = common.threads.or(usual);
     let code = faults::caught(|| pool(threads).and_then(|()| act(command, voice)));
     let code = code.unwrap_or_else(|problem| {
         voice.problem(&problem);
@@ -38,30 +41,6 @@ fn main() -> ExitCode {
     });
     recipes::tidy();
     code
-}
-
-/// Returns the requested number of threads, if any, and the form of the output.
-fn manner(command: &Command) -> (Option<usize>, Voice) {
-    let run = match command {
-        Command::Build(build) => &build.run,
-        Command::Generate(generate) => &generate.run,
-        Command::Apply(apply) => &apply.run,
-        Command::Vary(vary) => return (vary.threads, vary.voice.into()),
-        Command::Drain(drain) => return (drain.threads, drain.voice.into()),
-        Command::Export(export) => return (export.threads, export.voice.into()),
-        Command::Plan(plan) => return (None, plan.voice.into()),
-        Command::Stage(stage) => return (stage.threads.or(Some(1)), stage.voice.into()),
-        Command::Verify(verify) => return (verify.threads, verify.voice.into()),
-        Command::Rivers(rivers) => return (rivers.threads, rivers.voice.into()),
-        Command::Tile(tile) => return (tile.world.threads, tile.world.voice.into()),
-        Command::Serve(serve) => return (serve.world.threads, serve.world.voice.into()),
-        Command::CheckRivers { json, .. } => return (None, Voice { quiet: false, json: *json }),
-        Command::Resume(resume) => return (resume.threads, resume.voice.into()),
-        Command::Info(info) => return (None, Voice { quiet: false, json: info.json }),
-        Command::Measure(measure) => return (measure.threads, Voice { quiet: false, json: measure.json }),
-        _ => return (None, Voice::default()),
-    };
-    (run.threads, run.voice.into())
 }
 
 fn act(command: Command, voice: Voice) -> Result<ExitCode> {
@@ -76,18 +55,18 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Generate(args) => return apply::generate(&args, voice),
         Command::Apply(args) => return apply::apply(&args, voice),
         Command::Resume(args) => return resume::resume(&args, voice),
-        Command::Models { name } => models::models(name.as_deref())?,
-        Command::Presets { name } => models::presets(name.as_deref())?,
-        Command::Rocks => models::rocks()?,
+        Command::Models { name } => models::models(name.as_deref(), voice)?,
+        Command::Presets { name } => models::presets(name.as_deref(), voice)?,
+        Command::Rocks => models::rocks(voice)?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
         Command::Drain(args) => return drain::drain(&args, voice),
         Command::Plan(args) => plan::plan(&args, voice)?,
         Command::Stage(args) => return plan::stage(&args, voice),
-        Command::Layer(args) => plan::layer(&args)?,
+        Command::Layer(args) => plan::layer(&args, voice)?,
         Command::Verify(args) => return plan::verify(&args, voice),
         Command::Rivers(args) => rivers::rivers(&args, voice)?,
-        Command::CheckRivers { folder, .. } => return rivers::check(&folder, voice),
+        Command::CheckRivers { folder } => return rivers::check(&folder, voice),
         Command::Measure(args) => measure::measure(&args, voice)?,
         Command::Shade(args) => pictures::shade(&args, voice)?,
         Command::View(args) => pictures::view(&args, voice)?,
@@ -116,14 +95,14 @@ fn pool(threads: Option<usize>) -> Result<()> {
             let number = number.filter(|n| (1..=MOST_THREADS).contains(n));
             number.ok_or_else(|| {
                 let value = names::shown(std::path::Path::new(&text));
-                Error::value(THREADS, value, format!("1 to {MOST_THREADS}, whole"))
+                Error::value(THREADS, value, format!("1 to {MOST_THREADS}, a whole number"))
             })?
         }
         _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
     };
     thalweg_core::base::memory::threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    pool.map_err(|error| Error::value("threads", threads, format!("what the system gives ({error})")))
+    pool.map_err(|error| Error::value("threads", threads, format!("a number that the system can provide ({error})")))
 }
 
 /// The environment variable that programs with rayon use for the number of threads.

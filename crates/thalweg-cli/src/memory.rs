@@ -40,7 +40,7 @@ pub const RESAMPLE: Need = Need { cell: 20, pixel: 0 };
 pub const CROP: Need = Need { cell: 20, pixel: 0 };
 /// `measure`, with everything that it measures.
 pub const MEASURE: Need = Need { cell: 116, pixel: 0 };
-/// `info`, in addition to what it reads.
+/// `info`, in addition to the file that it reads.
 pub const INFO: Need = Need { cell: 0, pixel: 0 };
 /// `rivers`, at its peak.
 pub const RIVERS: Need = Need { cell: 140, pixel: 0 };
@@ -59,13 +59,13 @@ impl Need {
         check_memory(what, cells.saturating_add(self.pixel.saturating_mul(area(pixels))))
     }
 
-    /// The bytes for this many cells: the larger of what reading them takes, and of the terrain with the command's own
-    /// memory.
+    /// Returns the bytes for this many cells: the larger of the memory for reading them and of the memory of the
+    /// terrain and the command together.
     pub fn beside(self, [rows, cols]: [usize; 2]) -> u64 {
         (rows as u64).saturating_mul(cols as u64).saturating_mul(READ[0].max(READ[1] + self.cell))
     }
 
-    /// Does the same for a terrain.
+    /// Refuses work on the cells of a terrain if it cannot fit.
     ///
     /// # Errors
     /// Returns the errors of [`Need::check`].

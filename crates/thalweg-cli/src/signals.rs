@@ -72,7 +72,7 @@ pub fn listen(voice: Voice) {
         STOP.store(true, Ordering::Relaxed);
         match CALLS.fetch_add(1, Ordering::Relaxed) {
             0 => drop(std::thread::spawn(rescue)),
-            1 => eprint("ending, and keeping what can be kept; a third Ctrl-C ends at once, without\n"),
+            1 => eprint("ending, and saving the run if possible; a third Ctrl-C ends at once, without saving\n"),
             _ => leave(),
         }
     });

@@ -35,7 +35,7 @@ pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice
     let [gib, more] = [plan.disk_bytes, plan.beside_bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
     let more = match plan.beside_bytes {
         0 => String::new(),
-        _ => format!(", and {more:.1} GiB for files of lakes if it is rough hills"),
+        _ => format!(", and {more:.1} GiB for the files of lakes if the terrain is rough hills"),
     };
     voice.say(&format!(
         "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk{more}",
@@ -51,7 +51,7 @@ pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice
         if is_asked() && !work.is_done() {
             drop(show);
             let [done, all] = progress;
-            voice.say(&format!("stopped after {done} of {all} parts; the same command goes on"));
+            voice.say(&format!("stopped after {done} of {all} parts; the same command continues the work"));
             voice.event(&json!({"event": "interrupted", "done": done, "all": all}));
             return Ok(ExitCode::from(INTERRUPTED));
         }
@@ -66,5 +66,5 @@ pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice
 
 /// Reports that the work is done by tiles although that was not requested.
 pub fn say_tiled(store: &Path, voice: Voice) {
-    voice.say(&format!("it does not fit into memory: it goes by tiles, into {}", shown(store)));
+    voice.say(&format!("the map does not fit into memory: the work is done by tiles, into {}", shown(store)));
 }

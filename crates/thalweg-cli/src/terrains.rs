@@ -31,7 +31,7 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
     told(read_world(path, &args.options())?, sea, voice)
 }
 
-/// Does the same with everything that the studio shows: further layers, and the trees.
+/// Reads a terrain like [`input`], with everything that the studio shows: further layers, and the trees.
 ///
 /// # Errors
 /// Returns the errors of [`input`].
@@ -106,10 +106,11 @@ pub fn sea_of(sea: Option<f64>) -> Result<Option<Height>> {
 
 /// Reports that the work is done by rows although that was not requested, and how much memory it takes.
 pub fn told_by_rows(bytes: u64, voice: Voice) {
-    voice.say(&format!("it goes by rows: at most {} MiB of memory", bytes.div_ceil(1 << 20)));
+    voice.say(&format!("the work is done by rows: at most {} MiB of memory", bytes.div_ceil(1 << 20)));
 }
 
-/// Reads a terrain that a command needs as a whole, if it fits into memory; otherwise the error says which size would.
+/// Reads a terrain that a command needs as a whole, if it fits into memory; otherwise the error names a size that
+/// would.
 ///
 /// # Errors
 /// Returns the errors of [`input`]; also if the terrain does not fit.
@@ -133,7 +134,7 @@ fn smaller(path: &Path, size: [usize; 2], times: usize) -> String {
         true => format!("`thalweg layer {path} height --coarser {times} -o small.tif`"),
         false => format!("`thalweg resample {path} --cells {cols}x{rows} -o small.tif`"),
     };
-    format!("{how} gives {rows} × {cols} cells, which fit; `thalweg crop` cuts a window")
+    format!("{how} gives {rows} × {cols} cells, which fit; `thalweg crop` cuts out a window")
 }
 
 /// Adds a suggestion to an error about memory.

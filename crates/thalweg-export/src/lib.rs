@@ -21,3 +21,15 @@ pub mod export;
 pub mod survey;
 pub mod world_files;
 pub mod world_folder;
+
+use thalweg_core::declare::operation::Operation;
+
+/// Returns the declared operations, each with its default options. Packages, types and documentation are made from them.
+pub fn operations() -> Vec<Box<dyn Operation>> {
+    vec![
+        Box::new(survey::DrainOptions::default()),
+        Box::new(export::ExportOptions::default()),
+        Box::new(thalweg_render::products::measure::MeasureOptions::default()),
+        Box::new(thalweg_render::products::textures::TextureOptions::default()),
+    ]
+}

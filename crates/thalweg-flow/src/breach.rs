@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::RangeFull;
 
 use crate::depressions::{OUTSIDE, number_pits};
 use crate::{Directions, Land, Part, d8, lot};
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType, real};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result};
 
@@ -42,10 +44,28 @@ impl BreachLimits {
         for (name, value) in [("depth", self.depth), ("length", self.length)] {
             if value.is_nan() || value < 0.0 {
                 let allowed = "0 m or more, or infinite";
-                return Err(Error::value(format!("breaching's limit of {name}"), format!("{value} m"), allowed));
+                return Err(Error::value(format!("breach limit of {name}"), format!("{value} m"), allowed));
             }
         }
         Ok(())
+    }
+}
+
+/// As an option of an operation: two numbers, an object with the keys `depth` and `length`, or `true` for no limits.
+impl OptionType for BreachLimits {
+    type Within = RangeFull;
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Limits(["depth", "length"])
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        if value == &Json::Bool(true) {
+            return Some(Self::default());
+        }
+        let limit = |index: usize, name: &str| real(value.get(index).or_else(|| value.get(name))?);
+        Some(Self { depth: limit(0, "depth")?, length: limit(1, "length")? })
+    }
+    fn to_json(&self) -> Json {
+        [self.depth, self.length].iter().map(OptionType::to_json).collect()
     }
 }
 

@@ -211,7 +211,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
                 None if part == 0 => {}
                 None => {
                     let value = format!("{} in row {}, column {}", angles[k], k / cols, k % cols);
-                    return Err(Error::value("angle", value, "one that leads to a cell with data"));
+                    return Err(Error::value("angle", value, "an angle that points to a cell with data"));
                 }
             }
         }
@@ -240,8 +240,8 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
     if waiting > 0 {
         return Err(Error::value(
             "angles",
-            format!("{waiting} cells in circles or below them"),
-            "angles without circles",
+            format!("{waiting} cells in cycles or downstream of them"),
+            "angles without cycles",
         ));
     }
     Ok(sums)

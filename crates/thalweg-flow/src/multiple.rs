@@ -69,7 +69,7 @@ pub fn accumulate_multiple(
         });
     let (least, sum) = pieces.reduce(|| (0, 0), |a, b| (a.0.min(b.0), a.1 + b.1));
     if least < 0 {
-        return Err(Error::value("weight", least, "0 and more"));
+        return Err(Error::value("weight", least, "0 or more"));
     }
     // With this limit no partial sum overflows.
     if sum > i128::from(i64::MAX) {

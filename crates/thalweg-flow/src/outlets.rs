@@ -72,7 +72,7 @@ pub struct Outlets {
 pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
     for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
         if value.is_nan() || value < 0.0 {
-            return Err(Error::value(format!("least {name} of a lake"), format!("{value} {unit}"), "0 or more"));
+            return Err(Error::value(format!("minimum {name} of a lake"), format!("{value} {unit}"), "0 or more"));
         }
     }
     let size = land.grid.size;

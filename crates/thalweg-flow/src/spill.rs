@@ -365,8 +365,8 @@ impl Slice {
         };
         let level = i128::from(self.bottom.0) + risen;
         if level > i128::from(Height::MAX.max(self.bottom).0) {
-            let value = format!("{} units in one closed land", pool.volume);
-            let allowed = format!("what its lake holds under {}", Height::MAX);
+            let value = format!("{} units in one closed basin", pool.volume);
+            let allowed = format!("a volume that its lake can hold below {}", Height::MAX);
             return Err(Error::value("water", value, allowed));
         }
         pool.volume = (i128::from(self.volume) + cells * risen - filled + remainder) as i64;

@@ -17,10 +17,10 @@ pub fn apart(reads: &[PathBuf], writes: &[PathBuf]) -> Result<()> {
     let (reads, writes) = (known(reads), known(writes));
     for (number, (path, file)) in writes.iter().enumerate() {
         if let Some((input, _)) = reads.iter().find(|(_, other)| file.is(other)) {
-            return Err(Error::file(path, format!("is read too{}; name another output", as_named(input, path))));
+            return Err(Error::file(path, format!("is also an input{}; choose another output", as_named(input, path))));
         }
         if let Some((other, _)) = writes[..number].iter().find(|(_, other)| file.is(other)) {
-            return Err(Error::file(path, format!("is written twice{}; name another output", as_named(other, path))));
+            return Err(Error::file(path, format!("is written twice{}; choose another output", as_named(other, path))));
         }
     }
     Ok(())
@@ -104,7 +104,7 @@ mod tests {
             (&["other.tif"], &["x.tif", "./other.tif"]),
         ] {
             let said = refused(reads, writes).unwrap();
-            assert!(said.contains("is read too") || said.contains("is written twice"), "{said}");
+            assert!(said.contains("is also an input") || said.contains("is written twice"), "{said}");
         }
         #[cfg(unix)]
         {

@@ -13,15 +13,16 @@ const KEYS: [&str; 10] =
 
 /// Reads a grid; the samples are `f64`, which can represent every number of the text.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "is not an ESRI ASCII grid: it is no text")?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "is not an ESRI ASCII grid: it is not text")?;
     let mut words = text.split_ascii_whitespace().peekable();
     let mut head: BTreeMap<String, f64> = BTreeMap::new();
     while let Some(key) = words.peek().map(|word| word.to_ascii_lowercase()).filter(|key| KEYS.contains(&key.as_str()))
     {
         words.next();
         let value = words.next().unwrap_or("nothing");
-        let number =
-            value.parse().map_err(|_| format!("is broken: {key} is `{}`, a number is needed", names::short(value)))?;
+        let number = value
+            .parse()
+            .map_err(|_| format!("is broken: {key} is `{}`; a number is required", names::short(value)))?;
         head.insert(key, number);
     }
     let [rows, cols] = ["nrows", "ncols"].map(|key| head.get(key).copied());
@@ -43,12 +44,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         let number: f64 = word.parse().map_err(|_| {
             let (row, column) = (samples.len() / size[1], samples.len() % size[1]);
             let word = names::short(word);
-            format!("is broken: `{word}` at row {row}, column {column} is no number (decimals are set off by a point)")
+            format!(
+                "is broken: `{word}` at row {row}, column {column} is not a number (the decimal separator is a point)"
+            )
         })?;
         samples.push(number);
     }
     if samples.len() != cells {
-        return Err(format!("is truncated: {} of {cells} numbers are there", samples.len()));
+        return Err(format!("is truncated: it has {} of {cells} numbers", samples.len()));
     }
     let mut raster = Raster::new(size, Samples::F64(samples));
     raster.nodata = head.get("nodata_value").copied();

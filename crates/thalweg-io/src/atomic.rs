@@ -30,10 +30,10 @@ pub fn atomic(path: impl Into<FilePath>, write: impl FnOnce(&mut BufWriter<File>
         return Ok(());
     }
     if path.is_dir() {
-        return Err(Error::file(path, "is a folder; a file name is needed"));
+        return Err(Error::file(path, "is a folder; a file name is required"));
     }
     if path.file_name().is_none() {
-        return Err(Error::file(path, "is no file name"));
+        return Err(Error::file(path, "is not a file name"));
     }
     let (temporary, file) = Temporary::file(folder_of(path)).map_err(Error::io(path, "write"))?;
     let mut buffer = BufWriter::with_capacity(1 << 18, file);

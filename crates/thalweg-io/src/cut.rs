@@ -95,8 +95,8 @@ pub fn inside(size: Size, window: CellRect) -> Result<()> {
         return Ok(());
     }
     let Cell { row: i, col: j } = window.start;
-    let value = format!("{} × {} cells from row {i}, column {j} on", window.size()[0], window.size()[1]);
-    Err(Error::value("window", value, format!("what lies inside {} × {} (rows × columns)", size[0], size[1])))
+    let value = format!("{} × {} cells from row {i}, column {j}", window.size()[0], window.size()[1]);
+    Err(Error::value("window", value, format!("a window inside {} × {} (rows × columns)", size[0], size[1])))
 }
 
 #[cfg(test)]

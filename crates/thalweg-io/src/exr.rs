@@ -45,7 +45,7 @@ struct Bytes<'a> {
 impl<'a> Bytes<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], String> {
         let end = self.at.checked_add(count).filter(|end| *end <= self.all.len());
-        let end = end.ok_or("ends before its header does: truncated?")?;
+        let end = end.ok_or("ends within its header: it may be truncated")?;
         let taken = &self.all[self.at..end];
         self.at = end;
         Ok(taken)
@@ -59,8 +59,8 @@ impl<'a> Bytes<'a> {
     /// Reads a zero-terminated text.
     fn text(&mut self) -> Result<&'a str, String> {
         let rest = &self.all[self.at..];
-        let length = rest.iter().take(256).position(|byte| *byte == 0).ok_or("has a name without an end")?;
-        let text = std::str::from_utf8(&rest[..length]).map_err(|_| "has a name that is no text")?;
+        let length = rest.iter().take(256).position(|byte| *byte == 0).ok_or("has a name that does not end")?;
+        let text = std::str::from_utf8(&rest[..length]).map_err(|_| "has a name that is not text")?;
         self.at += length + 1;
         Ok(text)
     }
@@ -90,9 +90,9 @@ fn header(bytes: &mut Bytes<'_>) -> Result<Header, String> {
             v if v & 0x200 != 0 => "tiles",
             v if v & 0x800 != 0 => "deep data",
             v if v & 0x1000 != 0 => "several parts",
-            _ => "a version that is not known",
+            _ => "an unknown version",
         };
-        return Err(format!("is an EXR file of {what}; scan lines of one part are read"));
+        return Err(format!("is an EXR file with {what}; only scan lines of one part are supported"));
     }
     let mut header = Header::default();
     loop {
@@ -141,14 +141,14 @@ fn channels(value: &mut Bytes<'_>) -> Result<Vec<Channel>, String> {
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let mut all = Bytes { all: bytes, at: 0 };
     let Header { channels, compression, window } = header(&mut all)?;
-    let [first_col, first_row, last_col, last_row] = window.ok_or("says no size")?;
+    let [first_col, first_row, last_col, last_row] = window.ok_or("does not state its size")?;
     let side = |first: i32, last: i32| u64::try_from(i64::from(last) - i64::from(first) + 1).unwrap_or(0);
     let [rows, cols] = [side(first_row, last_row), side(first_col, last_col)];
-    let number = compression.ok_or("says no compression")?;
+    let number = compression.ok_or("does not state its compression")?;
     let (name, block) = COMPRESSIONS.get(usize::from(number)).copied().unwrap_or(("", None));
     let Some(block) = block else {
         let known = "none, ZIPS, ZIP";
-        return Err(format!("is compressed by {name} (number {number}), which is not read; allowed is {known}"));
+        return Err(format!("is compressed by {name} (number {number}), which is not supported; allowed is {known}"));
     };
     let of = CHANNELS.iter().find_map(|name| channels.iter().position(|channel| channel.name == *name)).unwrap_or(0);
     let channel = channels.get(of).ok_or("has no channel")?;
@@ -170,7 +170,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         let row = i64::from(part.number()? as i32) - i64::from(first_row);
         let length = part.number()? as usize;
         let row = usize::try_from(row).ok().filter(|row| *row < rows && row.is_multiple_of(block));
-        let row = row.ok_or("has a block of rows that it has not")?;
+        let row = row.ok_or("has a block of rows outside its size")?;
         if std::mem::replace(&mut seen[row / block], true) {
             return Err("has a block of rows twice".to_string());
         }
@@ -205,14 +205,14 @@ fn unpacked(bytes: &[u8], count: usize, compression: u8) -> Result<Vec<u8>, Stri
         return Ok(bytes.to_vec());
     }
     if compression == 0 || bytes.len() > count {
-        return Err(format!("has a block of {} bytes, where {count} are rows", bytes.len()));
+        return Err(format!("has a block of {} bytes; its rows need {count}", bytes.len()));
     }
     let mut coded = Vec::new();
     let decoder = ZlibDecoder::new(bytes).take(count as u64);
     let broken = |error: io::Error| format!("has a block that cannot be unpacked: {error}");
     { decoder }.read_to_end(&mut coded).map_err(broken)?;
     if coded.len() != count {
-        return Err(format!("has a block of {} bytes, where {count} are rows", coded.len()));
+        return Err(format!("has a block of {} bytes; its rows need {count}", coded.len()));
     }
     // Undoes the predictor: each byte was stored as the difference to the previous one, plus 128.
     for k in 1..count {
@@ -339,7 +339,7 @@ mod tests {
         let piz = [&good[..at], &[4], &good[at + 1..]].concat();
         assert!(read(&piz).unwrap_err().contains("compressed by PIZ"));
         let tiles = [&good[..5], &[2], &good[6..]].concat();
-        assert!(read(&tiles).unwrap_err().contains("of tiles"));
+        assert!(read(&tiles).unwrap_err().contains("with tiles"));
         // Any corrupted byte must lead to an error or a raster, never to a panic.
         for k in 0..good.len() {
             for flip in [1, 0x80, 0xff] {

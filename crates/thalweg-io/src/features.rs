@@ -131,7 +131,10 @@ impl ReachFile {
     pub fn new(path: impl Into<PathBuf>, grid: &Grid) -> Result<Self> {
         let path = path.into();
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb")) {
-            return Err(Error::file(&path, "its ending is not .fgb, the format that takes reaches one at a time"));
+            return Err(Error::file(
+                &path,
+                "must have the extension .fgb, the format that can be written one reach at a time",
+            ));
         }
         Ok(Self { path, grid: grid.clone(), rows: None })
     }
@@ -280,7 +283,12 @@ fn write(path: &FilePath, features: &[Feature], kinds: &[Feature], grid: &Grid) 
     match ending.as_str() {
         "fgb" => atomic(path, |file| flatgeobuf(file, &name, features, kinds, &place).map_err(said))?,
         "geojson" => atomic(path, |file| geojson(file, &name, features, &place).map_err(said))?,
-        _ => return Err(Error::file(path, "its ending names no format of features; known are .fgb, .geojson")),
+        _ => {
+            return Err(Error::file(
+                path,
+                "does not have the extension of a format for features; known are .fgb, .geojson",
+            ));
+        }
     }
     Ok(unnamed(path, grid))
 }

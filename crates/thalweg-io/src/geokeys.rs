@@ -70,7 +70,7 @@ pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
             Some([x - j * width, *width, 0.0, y + i * height, 0.0, -height])
         }
         (_, _, points) if points.len() > 6 => {
-            return Err("is placed by ground control points; give it a transform with `gdalwarp`".to_string());
+            return Err("is georeferenced by ground control points; give it a transform with `gdalwarp`".to_string());
         }
         _ => None,
     };
@@ -150,7 +150,7 @@ fn entries(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
 /// # Errors
 /// Returns an error if the cells are rotated or mirrored.
 pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
-    let advice = "north-up cells are needed: make them so with `gdalwarp -tr CELL CELL`";
+    let advice = "north-up cells are required: make them with `gdalwarp -tr CELL CELL`";
     match georeference.transform {
         Some([_, _, b, _, d, _]) if b != 0.0 || d != 0.0 => {
             Err(format!("has rotated cells (transform terms {b} and {d}); {advice}"))
@@ -171,7 +171,8 @@ pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
         // Some files store the same width twice with different numbers of digits; the tolerance is less than one cell
         // over 10 000 cells.
         Some([_, a, _, _, _, e]) if (a + e).abs() > 1e-4 * a => Err(format!(
-            "has cells of {a} × {} that are not square; square cells are needed: make them so with `gdalwarp -tr CELL CELL`",
+            "has cells of {a} × {} that are not square; square cells are required: make them with `gdalwarp -tr CELL \
+             CELL`",
             -e
         )),
         transform => Ok(transform.map(|t| t[1])),

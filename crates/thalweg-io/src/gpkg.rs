@@ -72,11 +72,11 @@ impl GeoPackage {
     /// name already.
     pub fn put(&mut self, name: &str, collection: &Value) -> Result<()> {
         let wrong = |what: &str| Error::file(&self.path, format!("layer {}: {what}", names::short(name)));
-        let features = collection["features"].as_array().ok_or_else(|| wrong("is no collection of features"))?;
+        let features = collection["features"].as_array().ok_or_else(|| wrong("is not a collection of features"))?;
         let rows: Option<Vec<Row<'_>>> = features.iter().map(Row::of).collect();
-        let rows = rows.ok_or_else(|| wrong("holds what is no point, line or area"))?;
+        let rows = rows.ok_or_else(|| wrong("has a feature that is not a point, line or area"))?;
         if rows.windows(2).any(|two| two[0].shape.kind != two[1].shape.kind) {
-            return Err(wrong("holds several kinds of shapes"));
+            return Err(wrong("has several kinds of shapes"));
         }
         let columns = columns(&rows);
         write(&mut self.connection, name, &rows, &columns, self.system).map_err(refused(&self.path))
@@ -94,7 +94,7 @@ impl GeoPackage {
 }
 
 fn refused(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
-    move |error| Error::file(path, format!("is not written: {error}"))
+    move |error| Error::file(path, format!("cannot be written: {error}"))
 }
 
 /// A feature that is being converted to a row of a table.

@@ -246,19 +246,21 @@ impl HeightReading {
         let mut warnings = Vec::new();
         if let Some((cell, value)) = look.infinite.filter(|_| !self.infinite_is_nodata) {
             let place = cell_words(cell);
-            return Err(format!("holds {value} at {place}; say that infinity is no data if so it is meant"));
+            return Err(format!("has {value} at {place}; allow infinity as no data if that is its meaning"));
         }
         self.stand_in = look.stand_in();
         let stand_ins = look.usual.iter().filter(|usual| usual.least.is_some_and(|least| self.is_stand_in(least)));
         let stand_ins: u64 = stand_ins.map(|usual| usual.cells).sum();
         if let Some(value) = self.stand_in {
-            warnings.push(format!("holds {value} in {stand_ins} cells, far from all other heights: taken as no data"));
+            warnings.push(format!(
+                "has {value} in {stand_ins} cells, far from all other heights; they are read as no data"
+            ));
         }
         if look.masked > 0 {
-            warnings.push(format!("has a mask that leaves out {} cells: taken as no data", look.masked));
+            warnings.push(format!("has a mask that excludes {} cells; they are read as no data", look.masked));
         }
         if look.masked + look.missing + stand_ins == look.cells {
-            return Err("holds no data at all: every cell is nodata".to_string());
+            return Err("has no data: every cell is nodata".to_string());
         }
         self.scale = self.scale_of(look, &mut warnings)?;
         Ok((self, warnings))
@@ -270,7 +272,7 @@ impl HeightReading {
         if let Some(full) = kind.full().filter(|_| !self.scaled || self.asked.is_some()) {
             if self.scaled {
                 warnings.push(
-                    "has its codes taken over the heights that were asked for, though it says their metres itself"
+                    "is converted to metres by the given height range, although it states a conversion itself"
                         .to_string(),
                 );
             }
@@ -278,8 +280,8 @@ impl HeightReading {
             let [low, high] = known.unwrap_or(DEFAULT_HEIGHT);
             if known.is_none() {
                 warnings.push(format!(
-                    "says no heights; its codes 0 to {full} are taken as {low} to {high} m (give the height range to change \
-                     it: 0,{full} if they are metres)"
+                    "does not state its heights; its codes 0 to {full} are read as {low} to {high} m (give the height \
+                     range to change it: 0,{full} if they are metres)"
                 ));
             }
             return Ok([(high - low) / full, low]);
@@ -289,14 +291,16 @@ impl HeightReading {
         };
         if !matches!(kind, SampleType::F32 | SampleType::F64) {
             return Err(format!(
-                "holds {kind} samples, which are metres already; a height range is for codes, or for values of 0 to 1"
+                "has {kind} samples, which are metres already; a height range only applies to codes or to values of 0 \
+                 to 1"
             ));
         }
         let usual = look.usual.iter().filter(|usual| usual.least.is_some_and(|least| !self.is_stand_in(least)));
         match usual.map(|usual| usual.first).fold(look.outside, earlier) {
             None => Ok([high - low, low]),
             Some((cell, value)) => Err(format!(
-                "holds {value} at {}: a height range is for codes, or for values of 0 to 1; these are metres already",
+                "has {value} at {}, so its values are metres already; a height range only applies to codes or to \
+                 values of 0 to 1",
                 cell_words(cell)
             )),
         }
@@ -357,7 +361,7 @@ impl HeightReading {
             None => Ok(()),
             Some(k) => {
                 let place = cell_words(Cell::new(start.row + k / cols, start.col + k % cols));
-                Err(format!("holds {} m at {place}: allowed is -16000 to 16000 m", metres(k)))
+                Err(format!("has {} m at {place}: allowed is -16000 to 16000 m", metres(k)))
             }
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn place(raster: &mut Raster, path: &Path) {
         corner(&name).map(|MapPoint { x, y }| [x - 0.5 * step, step, 0.0, y + 1.0 + 0.5 * step, 0.0, -step]);
     raster.georeference = Some(geokeys::wgs84_points(transform));
     if transform.is_none() {
-        raster.warnings.push(format!("its name `{name}` tells no latitude and longitude (as `N34W118` does)"));
+        raster.warnings.push(format!("its name `{name}` does not contain a latitude and longitude, such as `N34W118`"));
     }
 }
 

@@ -105,16 +105,16 @@ fn cells_of(path: &Path, raster: &Raster, start: Cell, spec: &LayerSpec, mask: O
         let problem = match spec.cells {
             _ if mask.is_some_and(|mask| mask[k]) => return Ok(0.0),
             _ if raster.nodata == Some(sample) || raster.is_masked(k) => "no data",
-            _ if !value.is_finite() => "a number is needed",
+            _ if !value.is_finite() => "a number is required",
             CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {
-                "a whole number of 0 or more is needed"
+                "a whole number of 0 or more is required"
             }
             CellType::Height if Height::from_metres(value).is_err() => "allowed is -16000 to 16000 m",
-            CellType::Float if !(value as f32).is_finite() => "allowed is what 32 bits hold",
+            CellType::Float if !(value as f32).is_finite() => "allowed is the range of a 32-bit float",
             _ => return Ok(value),
         };
         let place = cell_words(Cell::new(start.row + k / cols, start.col + k % cols));
-        Err(Error::layer(spec.name, format!("{} holds {sample} at {place}: {problem}", path.display())))
+        Err(Error::layer(spec.name, format!("{} has {sample} at {place}: {problem}", path.display())))
     });
     Ok(match spec.cells {
         CellType::Float => {

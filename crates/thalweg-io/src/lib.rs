@@ -157,7 +157,7 @@ impl Format {
         let known = Self::EXTENSIONS.into_iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
         known.map(|(_, format)| format).ok_or_else(|| {
             let known = Self::EXTENSIONS.map(|(known, _)| format!(".{known}")).join(", ");
-            Error::file(path, format!("its ending names no format; known are {known}"))
+            Error::file(path, format!("does not have the extension of a known format; known are {known}"))
         })
     }
 
@@ -229,7 +229,7 @@ pub fn read(path: impl Into<FilePath>) -> Result<Raster> {
     let format = Format::of(path)?;
     if format == Format::Vrt {
         if path.is_in_memory() {
-            return Err(Error::file(path, "names other files, so it is only read from the disk"));
+            return Err(Error::file(path, "refers to other files, so it can only be read from the disk"));
         }
         return VrtWindows::open(path)?.whole();
     }
@@ -289,7 +289,7 @@ fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Ra
         && let Some(found) = Format::sniff(bytes)
         && found != format.to_string()
     {
-        return Err(format!("is a {found} file, not a {format}; give it the ending of what it is"));
+        return Err(format!("is a {found} file, not a {format}; give it the extension of its format"));
     }
     match format {
         Format::Tiff => tiff::read(bytes),
@@ -300,9 +300,7 @@ fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Ra
         Format::Ascii => ascii::read(bytes),
         Format::Exr => exr::read(bytes),
         Format::Hgt => hgt::read(bytes),
-        Format::Vrt => {
-            Err("lays other files beside one another: it is read by its path, not from its bytes".to_string())
-        }
+        Format::Vrt => Err("is a mosaic of other files: read it by its path, not from its bytes".to_string()),
     }
 }
 
@@ -342,7 +340,7 @@ fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description:
     let format = Format::of(path)?;
     check_sample(format, raster.samples.kind())?;
     if raster.size[0].checked_mul(raster.size[1]) != Some(raster.samples.len()) || raster.samples.is_empty() {
-        let size = format!("{} × {} (rows × columns), at least one", raster.size[0], raster.size[1]);
+        let size = format!("{} × {} (rows × columns), at least one sample", raster.size[0], raster.size[1]);
         return Err(Error::value("samples", raster.samples.len(), size));
     }
     if format == Format::Tiff {
@@ -369,7 +367,7 @@ fn check_sample(format: Format, kind: SampleType) -> Result<()> {
         return Ok(());
     }
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-    let known = if known.is_empty() { "reading only".to_string() } else { known.join(", ") };
+    let known = if known.is_empty() { "none, because it is read-only".to_string() } else { known.join(", ") };
     Err(Error::value("sample type", kind, format!("{known} ({format})")))
 }
 
@@ -380,14 +378,12 @@ fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Re
     let [rows, cols] = size;
     let cells = rows.checked_mul(cols).filter(|n| (1..=MAX_CELLS).contains(n));
     let Some(cells) = cells else {
-        return Err(format!(
-            "says that it is {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all"
-        ));
+        return Err(format!("declares {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all"));
     };
     let need = cells.saturating_mul(sample_bytes);
     if need > (bytes as u64).saturating_mul(ratio) {
         return Err(format!(
-            "says that it is {cols} × {rows} cells (columns × rows), {need} bytes, which its {bytes} bytes cannot hold: \
+            "declares {cols} × {rows} cells (columns × rows), {need} bytes, which its {bytes} bytes cannot contain: \
              truncated or broken"
         ));
     }

@@ -88,8 +88,9 @@ const OBJ: &str = MESH_FILES[1].ending;
 pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Result<Draft> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let kinds = MESH_ENDINGS.map(|ending| format!(".{ending}")).join(", ");
-    let kind = MeshFile::of(&ending)
-        .ok_or_else(|| Error::file(path, format!("its ending names no format of meshes; known are {kinds}")))?;
+    let kind = MeshFile::of(&ending).ok_or_else(|| {
+        Error::file(path, format!("does not have the extension of a format for meshes; known are {kinds}"))
+    })?;
     let levels = scene.parts.iter().map(|part| part.levels.len()).max().unwrap_or(0);
     if !kind.nodes && levels > 1 {
         return Err(Error::unsupported(shown(path), format!("cannot store {levels} levels of detail; write .glb")));
@@ -106,7 +107,11 @@ pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Resul
         let name = file.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| !name.contains(char::is_control)).map(String::from);
         name.ok_or_else(|| {
-            Error::file(path, "its name cannot stand in a text, as an OBJ names its materials; choose another")
+            Error::file(
+                path,
+                "has a name that cannot be written in a text file, which an OBJ needs for its materials; choose \
+                 another name",
+            )
         })
     };
     Draft::new(|draft| {

@@ -12,12 +12,12 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Reads a two-dimensional array.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let (header, data) = split(bytes).ok_or("is not an NPY file, or it is truncated")?;
-    let descr = entry(header, "descr").and_then(quoted).ok_or("is broken: its header names no sample type")?;
-    let order = entry(header, "fortran_order").ok_or("is broken: its header names no order")?;
+    let descr = entry(header, "descr").and_then(quoted).ok_or("is broken: its header has no sample type")?;
+    let order = entry(header, "fortran_order").ok_or("is broken: its header has no order")?;
     let fortran = order.starts_with("True");
-    let shape = entry(header, "shape").and_then(numbers).ok_or("is broken: its header names no shape")?;
+    let shape = entry(header, "shape").and_then(numbers).ok_or("is broken: its header has no shape")?;
     let [rows, cols] = shape[..] else {
-        return Err(format!("holds an array of {} dimensions; 2 are needed (rows, columns)", shape.len()));
+        return Err(format!("has an array of {} dimensions; 2 are required (rows, columns)", shape.len()));
     };
     let (big_endian, kind) = match descr.split_at_checked(1) {
         Some((">", kind)) => (true, kind),
@@ -32,7 +32,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         "u4" => SampleType::U32,
         "f4" => SampleType::F32,
         "f8" => SampleType::F64,
-        _ => return Err(format!("holds samples of type `{descr}`; u1, u2, u4, i2, i4, f4, f8 are read")),
+        _ => return Err(format!("has samples of type `{descr}`; supported are u1, u2, u4, i2, i4, f4, f8")),
     };
     let cells = check_size([rows, cols], kind.bytes() as u64, data.len(), 1)?;
     let samples = Samples::from_bytes(kind, &data[..cells * kind.bytes()], big_endian);

@@ -21,7 +21,7 @@ pub fn check(path: impl Into<FilePath>) -> Result<()> {
     let path = &path.into();
     check_plain(path)?;
     if path.file_name().is_none() {
-        return Err(Error::file(path, "is no file's name"));
+        return Err(Error::file(path, "is not a file name"));
     }
     // For example, the name may be too long.
     if !path.is_in_memory()
@@ -41,7 +41,7 @@ pub fn check_plain(path: impl Into<FilePath>) -> Result<()> {
     let path = &path.into();
     // Writing renames a finished file over the old one, which would replace a device or a pipe.
     if !path.is_in_memory() && fs::metadata(path).is_ok_and(|old| !old.is_file()) {
-        return Err(Error::file(path, "is no plain file; the name of one is needed"));
+        return Err(Error::file(path, "is not a regular file; the name of one is required"));
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
 pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'static str> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let Some(known) = endings.iter().find(|known| **known == ending) else {
-        return Err(Error::file(path, format!("its ending must be .{}", endings.join(" or ."))));
+        return Err(Error::file(path, format!("must have the extension .{}", endings.join(" or ."))));
     };
     check(path)?;
     Ok(known)

@@ -45,7 +45,8 @@ impl Place {
 /// Returns a warning if the CRS cannot be stored because it has no EPSG code.
 pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
     let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && Place::of(grid).epsg.is_none();
-    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
+    let warning =
+        "has no coordinate reference system, because that of the terrain has no EPSG code; the rasters keep it";
     unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
 }
 

@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
 /// Returns the errors of [`open`]; an error if the file has more than `most` bytes or does not fit into memory.
 pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     let path = &path.into();
-    let too_long = |length: u64| Error::file(path, format!("has {length} bytes; at most {most} are read"));
+    let too_long = |length: u64| Error::file(path, format!("has {length} bytes; at most {most} are allowed"));
     if let Some(files) = path.memory() {
         let bytes = files.get(path).ok_or_else(|| Error::io(path, "read")(ErrorKind::NotFound.into()))?;
         return if bytes.len() as u64 > most { Err(too_long(bytes.len() as u64)) } else { Ok(bytes.to_vec()) };
@@ -46,7 +46,7 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = usize::try_from(length).unwrap_or(usize::MAX);
     if bytes.try_reserve_exact(size).is_err() {
-        return Err(Error::file(path, format!("has {length} bytes, for which there is no memory")));
+        return Err(Error::file(path, format!("has {length} bytes, which do not fit in memory")));
     }
     // Some files report a length of 0 and are not empty (for example in /proc), and a file may grow while it is read.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
@@ -62,7 +62,7 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
 /// Returns the errors of [`read`]; an error if the bytes are not UTF-8.
 pub fn read_text(path: impl Into<FilePath>, most: u64) -> Result<String> {
     let path = &path.into();
-    String::from_utf8(read(path, most)?).map_err(|_| Error::file(path, "is no text in UTF-8"))
+    String::from_utf8(read(path, most)?).map_err(|_| Error::file(path, "is not UTF-8 text"))
 }
 
 /// Reads the bytes of a plain file; `None` if there is no file.
@@ -94,7 +94,7 @@ fn is_plain(path: &Path, kind: FileType) -> Result<()> {
         return Ok(());
     }
     if kind.is_dir() {
-        return Err(Error::file(path, "is a folder; a file is needed"));
+        return Err(Error::file(path, "is a folder; a file is required"));
     }
     #[cfg(unix)]
     {
@@ -106,10 +106,10 @@ fn is_plain(path: &Path, kind: FileType) -> Result<()> {
             (kind.is_block_device(), "a device"),
         ];
         if let Some((_, what)) = kinds.iter().find(|(is, _)| *is) {
-            return Err(Error::file(path, format!("is {what}, not a plain file; copy what it gives into a file")));
+            return Err(Error::file(path, format!("is {what}, not a regular file; copy its content into a file")));
         }
     }
-    Err(Error::file(path, "is not a plain file"))
+    Err(Error::file(path, "is not a regular file"))
 }
 
 #[cfg(test)]
@@ -143,7 +143,7 @@ mod tests {
             [("/dev/zero", "a device"), ("/dev/null", "a device"), (socket.to_str().unwrap(), "a socket")]
         {
             let message = read(Path::new(path), 10).unwrap_err().to_string();
-            assert!(message.contains(word) && message.contains("not a plain file"), "{message}");
+            assert!(message.contains(word) && message.contains("not a regular file"), "{message}");
         }
         // A file that reports a length of 0 and is not empty.
         if Path::new("/proc/self/maps").exists() {

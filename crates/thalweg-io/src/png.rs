@@ -38,11 +38,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let kind = if wide { SampleType::U16 } else { SampleType::U8 };
     let samples = grey(Samples::from_bytes(kind, &buffer, true), channels, cols)?;
     if samples.len() != rows * cols {
-        return Err("cannot be decoded: it holds fewer pixels than it says".to_string());
+        return Err("cannot be decoded: it has fewer pixels than it declares".to_string());
     }
     let mut raster = Raster::new([rows, cols], samples);
     if matches!(color, ColorType::Rgba | ColorType::GrayscaleAlpha) {
-        raster.warnings.push("has an alpha channel, which is not heeded".to_string());
+        raster.warnings.push("has an alpha channel, which is ignored".to_string());
     }
     if levels < 8 {
         raster.warnings.push(format!("has only {levels} bits"));
@@ -58,9 +58,7 @@ fn palette(info: &Info<'_>) -> Result<(), String> {
     let bytes = info.palette.as_ref().map_or(0, |palette| palette.len());
     // The palette may have fewer entries than the bit depth allows; pixels beyond it are black.
     if bytes == 0 || !bytes.is_multiple_of(3) || bytes > 3 * 256 {
-        return Err(format!(
-            "cannot be decoded: its palette has {bytes} bytes; allowed is 3 to 768, three to a colour"
-        ));
+        return Err(format!("cannot be decoded: its palette has {bytes} bytes; allowed is 3 to 768, three per colour"));
     }
     Ok(())
 }
@@ -95,6 +93,6 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
             write_png(file, raster.size, ColorType::Grayscale, BitDepth::Sixteen, &bytes)
         }
         Samples::U8(v) => write_png(file, raster.size, ColorType::Grayscale, BitDepth::Eight, v),
-        _ => Err(io::Error::other("PNG holds u8 and u16 only")),
+        _ => Err(io::Error::other("PNG only supports u8 and u16")),
     }
 }

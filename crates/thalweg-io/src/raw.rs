@@ -10,7 +10,7 @@ use super::{Raster, SampleType, Samples, Sidecar, check_size};
 pub(super) fn read(bytes: &[u8], kind: SampleType, sidecar: Option<&Sidecar>) -> Result<Raster, String> {
     let kind = sidecar.map_or(kind, |s| s.sample);
     if !bytes.len().is_multiple_of(kind.bytes()) {
-        return Err(format!("has {} bytes, no whole number of {kind} samples: truncated?", bytes.len()));
+        return Err(format!("has {} bytes, not a whole number of {kind} samples: it may be truncated", bytes.len()));
     }
     let count = bytes.len() / kind.bytes();
     let size = match sidecar {
@@ -19,7 +19,7 @@ pub(super) fn read(bytes: &[u8], kind: SampleType, sidecar: Option<&Sidecar>) ->
             let side = count.isqrt();
             if side * side != count {
                 return Err(format!(
-                    "has {count} {kind} samples, which make no square; put a sidecar JSON with its size beside it"
+                    "has {count} {kind} samples, which do not make a square; add a sidecar JSON with its size"
                 ));
             }
             [side, side]
@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8], kind: SampleType, sidecar: Option<&Sidecar>) ->
     };
     let told = check_size(size.map(|n| n as u64), kind.bytes() as u64, bytes.len(), 1)?;
     if told != count {
-        return Err(format!("has {count} samples; its sidecar says {} × {} (columns × rows)", size[1], size[0]));
+        return Err(format!("has {count} samples; its sidecar states {} × {} (columns × rows)", size[1], size[0]));
     }
     let samples = Samples::from_bytes(kind, bytes, sidecar.is_some_and(|s| s.byte_order == ByteOrder::Big));
     let southward = sidecar.is_none_or(|s| s.row_order == RowOrder::North);

@@ -49,7 +49,7 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 /// and one width per point; if reaches are impossible: more than 2 cells outside the terrain, beyond ±20 000 m, wider
 /// than the terrain, or more than it has space for.
 pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String> {
-    let document: Document<ReachFeature> = parsed(text, "is no reach as `rivers` writes it")?;
+    let document: Document<ReachFeature> = parsed(text, "is not a reach as `rivers` writes it")?;
     let place = Place::of(grid);
     let written =
         document.features.into_iter().map(|river| river.properties.written(&river.geometry.coordinates, &place));
@@ -64,11 +64,11 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String
 /// # Errors
 /// Returns an error if the document is not a list of lakes, or if a level is beyond ±20 000 m.
 pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
-    let document: Document<LakeFeature> = parsed(text, "is no lake as `rivers` writes it")?;
+    let document: Document<LakeFeature> = parsed(text, "is not a lake as `rivers` writes it")?;
     let lakes = document.features.into_iter().map(|feature| {
         let LakeProperties { id, level_m: level, runoff } = feature.properties;
         if level.abs() > LEVELS {
-            return Err(format!("lake {id} stands at {level} m; allowed is -{LEVELS} to {LEVELS}"));
+            return Err(format!("lake {id} has its level at {level} m; allowed is -{LEVELS} to {LEVELS}"));
         }
         Ok(Lake { id, level, runoff: Some(runoff), ..Lake::default() })
     });
@@ -91,9 +91,9 @@ pub struct Header {
 /// # Errors
 /// Returns an error if the bytes are not such a file, or if there are more than 10 000 mouths.
 pub fn parse_about(text: &[u8]) -> Result<Header, String> {
-    let about: Header = parsed(text, "is no note as `rivers` writes it")?;
+    let about: Header = parsed(text, "is not a description of a network as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
-        return Err(format!("names {} mouths; allowed is {MOUTHS}", about.mouths.len()));
+        return Err(format!("has {} mouths; allowed is up to {MOUTHS}", about.mouths.len()));
     }
     Ok(about)
 }
@@ -193,8 +193,8 @@ impl ReachProperties {
             let id = self.id;
             let [surfaces, beds, widths] = counts;
             return Err(format!(
-                "reach {id} has {} points, {surfaces} surfaces, {beds} beds and {widths} widths; as many of each are \
-                 needed, two at least",
+                "reach {id} has {} points, {surfaces} surfaces, {beds} beds and {widths} widths; equal numbers are \
+                 required, at least two",
                 line.len()
             ));
         }
@@ -243,7 +243,7 @@ fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
     let most = (grid.rows() + grid.cols()) as f64 * grid.cell;
     if let Some(at) = reach.width.iter().position(|width| !(0.0..=most).contains(width)) {
         return Err(format!(
-            "reach {id} is {} m wide at vertex {at}; allowed is 0 to {most}, what the terrain has room for",
+            "reach {id} is {} m wide at vertex {at}; allowed is 0 to {most} on this terrain",
             reach.width[at]
         ));
     }
@@ -288,7 +288,9 @@ fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
         }
         if let Some(Cell { row: i, col: j }) = full {
             let id = reach.id;
-            return Err(format!("has over {CROWD} stretches of river in the cell at row {i}, column {j} (reach {id})"));
+            return Err(format!(
+                "has more than {CROWD} segments of reaches in the cell at row {i}, column {j} (reach {id})"
+            ));
         }
     }
     Ok(())
@@ -343,11 +345,11 @@ mod tests {
             (good(), json!({"widths_m": [-1.0, 1.0]}), "-1 m wide at vertex 0"),
             (good(), json!({"beds_m": [0.0, -1e9]}), "bed at -1000000000 m"),
             (good(), json!({"beds_m": [0.0]}), "1 beds"),
-            (good(), json!({"id": 5_000_000_000u64}), "is no reach"),
-            (good(), json!({"ends": 5}), "is no reach"),
+            (good(), json!({"id": 5_000_000_000u64}), "is not a reach"),
+            (good(), json!({"ends": 5}), "is not a reach"),
             (good(), json!({"ends": "ditch"}), "ends in `ditch`"),
-            (json!([[15.0], [1.0, 2.0]]), json!({}), "is no reach"),
-            (json!([15.0, 2.0]), json!({}), "is no reach"),
+            (json!([[15.0], [1.0, 2.0]]), json!({}), "is not a reach"),
+            (json!([15.0, 2.0]), json!({}), "is not a reach"),
             (json!([]), json!({}), "0 points"),
         ] {
             let message = refusal(line, change);
@@ -358,7 +360,7 @@ mod tests {
             let line: Vec<[f64; 2]> = (0..n).map(|k| [5.0 + far * (k % 2) as f64, -5.0]).collect();
             refusal(json!(line), json!({"surfaces_m": vec![1.0; n], "beds_m": vec![0.0; n], "widths_m": vec![1.0; n]}))
         };
-        assert!(many(1000, 1.0).contains("over 128 stretches"), "{}", many(1000, 1.0));
+        assert!(many(1000, 1.0).contains("more than 128 segments"), "{}", many(1000, 1.0));
         assert!(many(5000, 290.0).contains("cells long in all"), "{}", many(5000, 290.0));
         let message = refusal(good(), json!({"ends": {"x": "y".repeat(9000)}}));
         assert!(message.len() < 500, "{message}");

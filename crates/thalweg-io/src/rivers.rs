@@ -215,7 +215,7 @@ pub fn read_network(folder: &Path) -> Result<RiverFiles> {
         let path = folder.join(name);
         let raster = read(&path)?;
         if raster.size != size {
-            return Err(Error::file(&path, "is of another size than height.tif"));
+            return Err(Error::file(&path, "differs in size from height.tif"));
         }
         Ok(raster.samples)
     };

@@ -143,7 +143,7 @@ fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u3
     let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
     let most = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]).max();
     if mask.is_some() && most == Some(u32::MAX) {
-        return Err(Error::layer(name, format!("holds {}, the code that stands for no data in a file", u32::MAX)));
+        return Err(Error::layer(name, format!("has {}, the code for no data in a file", u32::MAX)));
     }
     let is_small = most.is_none_or(|most| most < u32::from(u8::MAX));
     let none = if is_small { u32::from(u8::MAX) } else { u32::MAX };
@@ -221,7 +221,7 @@ impl Sheet<'_> {
         };
         let georeference = placed(self.grid);
         if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
-            warnings.push(format!("{format} keeps no coordinate reference system; write .tif to keep it"));
+            warnings.push(format!("{format} cannot store a coordinate reference system; write .tif to keep it"));
         }
         // Codes are not in metres: the sidecar specifies their meaning.
         let unit = (kind.full().is_none() && self.unit != "1").then(|| self.unit.to_string());
@@ -268,7 +268,9 @@ impl Sheet<'_> {
         match asked {
             Some(value) if !taken(value) => value,
             Some(value) if self.mask.is_some() => {
-                warnings.push(format!("nodata value {value} lies among the heights; {free} is written instead"));
+                warnings.push(format!(
+                    "nodata value {value} is within the range of the heights; {free} is written instead"
+                ));
                 free
             }
             _ => free,
@@ -374,7 +376,7 @@ mod tests {
         let path = folder.path().join("a.tif");
         let counts = Cells::Count(Field::generate([1, 4], |_, j| if j == 1 { u32::MAX } else { 7 }));
         let said = save_layer(&path, &holed(), "marks", &counts).unwrap_err().to_string();
-        assert!(said.contains("holds 4294967295") && !path.exists(), "{said}");
+        assert!(said.contains("has 4294967295") && !path.exists(), "{said}");
         save_layer(&path, &Terrain { nodata: None, ..holed() }, "marks", &counts).unwrap();
         assert_eq!(read(&path).unwrap().samples.get(1), f64::from(u32::MAX));
     }

@@ -199,14 +199,17 @@ impl Sidecar {
         let refuse = |problem: String| Error::content("sidecar", problem);
         let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
             let what = plain::clipped(&error.to_string());
-            refuse(format!("is no sidecar that describes the file beside it: {what}"))
+            refuse(format!("does not describe a raster: {what}"))
         })?;
         let range = [sidecar.minimum, sidecar.maximum];
         if range.iter().any(|x| !x.is_finite()) || range[0] > range[1] {
-            return Err(refuse(format!("minimum {} and maximum {} are no range", range[0], range[1])));
+            return Err(refuse(format!(
+                "has the minimum {} and the maximum {}: allowed are finite numbers in rising order",
+                range[0], range[1]
+            )));
         }
         if !(1e-3..=1e5).contains(&sidecar.cell_size) {
-            return Err(refuse(format!("cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size)));
+            return Err(refuse(format!("has cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size)));
         }
         Ok(sidecar)
     }

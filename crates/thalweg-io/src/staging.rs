@@ -72,7 +72,7 @@ impl Staging {
     /// Returns the errors of [`Staging::folder`]; an error if the path has no file name.
     pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         let target = target.into();
-        let name = target.file_name().ok_or_else(|| Error::file(&target, "is no file name"))?;
+        let name = target.file_name().ok_or_else(|| Error::file(&target, "is not a file name"))?;
         Ok(self.folder(target.folder())?.join(name))
     }
 
@@ -191,7 +191,7 @@ pub fn unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Re
     for (other, always) in REPORTS.iter().filter(|(other, _)| *other != report) {
         let named = world_of(&dir.join(other), always);
         if let Some(name) = names.iter().find(|name| named.contains(*name)) {
-            let problem = format!("{name} there belongs to what {other} speaks of; name another folder");
+            let problem = format!("already contains {name}, which {other} lists; choose another folder");
             return Err(Error::file(dir, problem));
         }
     }

@@ -107,7 +107,7 @@ pub fn terrain_of(
     };
     if let Some(step) = step.filter(|_| coarse && !options.deterrace) {
         warnings.push(format!(
-            "is stored in 8 bits: its heights are terraces {step:.3} m apart; `deterrace` smooths them away"
+            "is stored in 8 bits, so its heights form terraces {step:.3} m apart; `deterrace` smooths them"
         ));
     }
     let mut ground = ground(&raster, &reading).map_err(refuse)?;
@@ -116,7 +116,7 @@ pub fn terrain_of(
     if options.deterrace {
         match step {
             Some(step) => deterrace::deterrace(&mut ground, nodata.as_ref(), step),
-            None => warnings.push("has no terraces to smooth: its heights are not on steps".to_string()),
+            None => warnings.push("has no terraces to smooth".to_string()),
         }
     }
     let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
@@ -151,7 +151,7 @@ pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, opti
     {
         let [rows, cols] = head.size;
         return Err(refuse(format!(
-            "is {cols} × {rows} {kind} (columns × rows); the sidecar beside it says {} × {} {}: it describes another file",
+            "is {cols} × {rows} {kind} (columns × rows); its sidecar states {} × {} {}, so it describes another file",
             sidecar.columns, sidecar.rows, sidecar.sample
         )));
     }
@@ -168,7 +168,7 @@ pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, opti
     };
     let cell = cell_size(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
         .map_err(refuse)?;
-    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
+    warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
     let grid = Grid { georeference: head.georeference.clone(), ..Grid::of_windows(head.size, cell)? };
     Ok(Placed { grid, warnings, overridden })
 }
@@ -199,13 +199,13 @@ pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOp
         (Err(problem), None) => return Err(refuse(problem)),
     };
     if georeference.transform.is_none() && options.cell_size.is_none() {
-        return Err(refuse("says no cell size; give it in metres".into()));
+        return Err(refuse("does not state a cell size; give it in metres".into()));
     }
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
     let cell =
         cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
     Grid::of_windows([1, 1], cell)?;
-    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
+    warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
     Ok((cell, warnings))
 }
 
@@ -228,8 +228,8 @@ fn cell_size(
             // If coordinates are in feet, heights usually are too, and a given cell size does not say anything about
             // them.
             return Err(format!(
-                "{}, and nothing says in which unit its heights are; give them a unit (`gdal_edit.py -a_srs` with a vertical \
-                 CRS, or a band unit), or `--unit metre` if they are metres",
+                "{} and does not state the unit of its heights; give them a unit (`gdal_edit.py -a_srs` with a \
+                 vertical CRS, or a band unit), or `--unit metre` if they are metres",
                 said_only(problem)
             ));
         }
@@ -237,7 +237,7 @@ fn cell_size(
         match (options.cell_size, unit.map_err(Problem::words), square) {
             (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
                 let problem = said_only(&problem);
-                warnings.push(format!("is taken as square cells of {cell} m, as asked for, though it {problem}"));
+                warnings.push(format!("is read with square cells of {cell} m, as requested, although it {problem}"));
                 return Ok(cell);
             }
             (None, Err(problem), _) | (None, _, Err(problem)) => return Err(problem),
@@ -248,7 +248,7 @@ fn cell_size(
     if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
         return Ok(cell);
     }
-    warnings.push(format!("says no cell size; {DEFAULT_CELL} m is taken (give the cell size to change it)"));
+    warnings.push(format!("does not state a cell size; {DEFAULT_CELL} m is used (give the cell size to change it)"));
     Ok(DEFAULT_CELL)
 }
 
@@ -256,7 +256,7 @@ fn cell_size(
 fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
     let mut heights = reading.heights(raster, Cell::new(0, 0))?;
     let known = heights.par_iter().filter(|height| height.0 != NO_HEIGHT);
-    let lowest = known.min().copied().ok_or("holds no data at all")?;
+    let lowest = known.min().copied().ok_or("has no data")?;
     heights.par_iter_mut().filter(|height| height.0 == NO_HEIGHT).for_each(|height| *height = lowest);
     Field::from_vec(raster.size, heights).map_err(|error| error.to_string())
 }

@@ -60,7 +60,7 @@ pub fn check_textures(folder: &Path) -> Result<()> {
 /// use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
 ///
 /// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
-/// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default())?;
+/// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default(), None)?;
 /// let folder = tempfile::tempdir().unwrap();
 /// draft_textures(folder.path(), &textures)?.commit(&[])?;
 /// assert!(["albedo.png", "textures.json"].iter().all(|name| folder.path().join(name).is_file()));

@@ -55,7 +55,12 @@ pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) 
     let write = match ending.as_str() {
         "csv" => table,
         "geojson" => geojson,
-        _ => return Err(Error::file(path, "its ending names no format of points; known are .csv, .geojson")),
+        _ => {
+            return Err(Error::file(
+                path,
+                "does not have the extension of a format for points; known are .csv, .geojson",
+            ));
+        }
     };
     let sheet = Sheet::of(terrain);
     atomic(path, |file| write(file, trees, &sheet).map_err(Error::io(path, "write")))?;
@@ -153,8 +158,9 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
     next(&mut table, &mut head, path)?;
     let column = |name: &str| head.iter().position(|known| known == name);
     let needed = |name: &str| {
-        let problem =
-            format!("is no table of trees: its first line names no column `{name}`; needed are x, y, kind, height_m");
+        let problem = format!(
+            "is not a table of trees: its first line has no column `{name}`; required are x, y, kind, height_m"
+        );
         column(name).ok_or_else(|| Error::file(path, problem))
     };
     let (x, y, kind, height) = (needed("x")?, needed("y")?, needed("kind")?, needed("height_m")?);
@@ -190,8 +196,8 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
         trees.push(tree);
     }
     trees.sort_by_key(|tree: &Tree| tree.number);
-    let said = (outside > 0)
-        .then(|| format!("{}: {outside} trees stand outside the terrain and are left out", path.display()));
+    let said =
+        (outside > 0).then(|| format!("{}: {outside} trees are outside the terrain and are left out", path.display()));
     Ok((trees, said.into_iter().collect()))
 }
 
@@ -200,10 +206,13 @@ fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path)
     loop {
         let there = table.read_record(row).map_err(|error| match error.into_kind() {
             csv::ErrorKind::Io(error) => Error::io(path, "read")(error),
-            _ => Error::file(path, "is no text in UTF-8"),
+            _ => Error::file(path, "is not UTF-8 text"),
         })?;
         if row.as_slice().len() + row.len() > MAX_LINE {
-            return Err(Error::file(path, format!("has a line of over {MAX_LINE} bytes; it is no table of trees")));
+            return Err(Error::file(
+                path,
+                format!("has a line of more than {MAX_LINE} bytes, so it is not a table of trees"),
+            ));
         }
         // A line of blanks is a row of one empty cell.
         if !there || row.iter().any(|cell| !cell.is_empty()) {
@@ -267,7 +276,7 @@ mod tests {
         // A smaller terrain contains fewer of them.
         let small = Grid { size: [10, 40], world: [10, 40], ..land(Some(utm())).grid };
         let (read, said) = load_trees(&path, &small).unwrap();
-        assert!(read.len() == 200 && said[0].contains("400 trees stand outside"), "{said:?}");
+        assert!(read.len() == 200 && said[0].contains("400 trees are outside"), "{said:?}");
     }
 
     #[test]
@@ -311,7 +320,7 @@ mod tests {
         assert!(refusal("x,y,kind,height_m\n1,-2,reed\n").contains("line 2: height_m ``"));
         assert!(refusal("x,y,kind,height_m\n1,-2,reed,NaN\n").contains("a number"));
         assert!(refusal("id,x,y,kind,height_m\n-1,1,-2,reed,2\n").contains("a whole number"));
-        assert!(refusal(&"x,".repeat(5000)).contains("over 4096 bytes"));
+        assert!(refusal(&"x,".repeat(5000)).contains("more than 4096 bytes"));
         let long = refusal(&format!("x,y,kind,height_m\n1,-2,{},3\n", "k".repeat(4000)));
         assert!(long.contains("(4000 characters)") && long.len() < 400, "{long}");
         std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();

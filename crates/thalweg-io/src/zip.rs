@@ -23,7 +23,7 @@ pub fn zipped(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
     memory::check_memory("an archive", bytes)?;
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, bytes) in files {
-        let name = name_in(path).ok_or_else(|| Error::file(path, "leads out of an archive"))?;
+        let name = name_in(path).ok_or_else(|| Error::file(path, "is a path out of the archive"))?;
         let is_packed = path.extension().is_some_and(|ending| PACKED.iter().any(|packed| ending == *packed));
         let method = if is_packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
         let options = SimpleFileOptions::default().compression_method(method);

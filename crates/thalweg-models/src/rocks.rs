@@ -71,7 +71,7 @@ pub struct Rock {
 pub const ROCKS: [Rock; 8] = [
     Rock {
         name: "granite",
-        about: "high and steep, sharp crests",
+        about: "high and steep, with sharp crests",
         erodibility: 1.0,
         slope: 38.0,
         repose: 37.0,
@@ -82,7 +82,7 @@ pub const ROCKS: [Rock; 8] = [
     },
     Rock {
         name: "limestone",
-        about: "nearly as high, with walls",
+        about: "nearly as high as granite, with rock walls",
         erodibility: 1.5,
         slope: 37.0,
         repose: 36.0,
@@ -104,7 +104,7 @@ pub const ROCKS: [Rock; 8] = [
     },
     Rock {
         name: "ash",
-        about: "deep gullies in even flanks",
+        about: "deep gullies in uniform flanks",
         erodibility: 3.0,
         slope: 33.0,
         repose: 33.0,
@@ -115,7 +115,7 @@ pub const ROCKS: [Rock; 8] = [
     },
     Rock {
         name: "shale",
-        about: "low, close ridges of badlands",
+        about: "low, closely spaced ridges (badlands)",
         erodibility: 7.5,
         slope: 28.0,
         repose: 30.0,
@@ -126,7 +126,7 @@ pub const ROCKS: [Rock; 8] = [
     },
     Rock {
         name: "clay",
-        about: "low rounded hills that slide",
+        about: "low, rounded hills with landslides",
         erodibility: 10.0,
         slope: 18.0,
         repose: 20.0,
@@ -137,7 +137,7 @@ pub const ROCKS: [Rock; 8] = [
     },
     Rock {
         name: "loess",
-        about: "level land cut by steep gullies",
+        about: "level land with steep gullies",
         erodibility: 13.0,
         slope: 51.0,
         repose: 34.0,
@@ -148,7 +148,7 @@ pub const ROCKS: [Rock; 8] = [
     },
     Rock {
         name: "sand",
-        about: "low and soft, at its angle of repose",
+        about: "low, with slopes at the angle of repose",
         erodibility: 16.0,
         slope: 34.0,
         repose: 34.0,
@@ -195,7 +195,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The headings of the columns of [`Rock::row`].
 pub const HEADS: [&str; 7] =
-    ["rock", "rivers cut it", "slopes stand at", "debris lies at", "creep", "debris is cut", "land of it is"];
+    ["rock", "erodibility", "steepest slope", "repose of debris", "creep", "debris erodibility", "landforms"];
 
 impl Rock {
     /// Returns the rock's properties with their units, in the order of [`HEADS`].

@@ -1,4 +1,4 @@
-//! NumPy's arrays, in and out.
+//! Conversion from and to NumPy arrays.
 
 use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
@@ -12,7 +12,7 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Terrain};
 use crate::error::raised;
 use crate::pool::work;
 
-/// A number that is a height, a weight or the like.
+/// A type of number that an array may contain.
 trait Number: Element + Copy + Sync + Send {
     fn real(self) -> f64;
 }
@@ -25,8 +25,8 @@ macro_rules! numbers {
             }
         })*
 
-        /// Two-dimensional numbers that are read as they lie. Arrays of other types, byte orders and alignments are made into such by the
-        /// package's Python.
+        /// A two-dimensional array that is read without a copy. The package's Python converts arrays of other types,
+        /// byte orders and alignments to one of these.
         enum Given<'py> { $($name(PyReadonlyArray2<'py, $type>)),* }
 
         impl<'py> Given<'py> {
@@ -42,7 +42,7 @@ macro_rules! numbers {
                 match self { $(Self::$name(array) => array.as_array().dim().into()),* }
             }
 
-            /// The numbers as reals.
+            /// Calls `what` with a function that writes a row as real numbers.
             fn rows<T: Send>(&self, py: Python<'_>, what: impl FnOnce(&(dyn Fn(usize, &mut [f64]) + Sync)) -> thalweg_core::base::error::Result<T> + Send) -> PyResult<T> {
                 match self { $(Self::$name(array) => {
                     let view = array.as_array();
@@ -63,12 +63,12 @@ fn fill<T: Number>(view: &ArrayView2<'_, T>, i: usize, row: &mut [f64]) {
     }
 }
 
-/// Rows and columns of an array.
+/// Returns the numbers of rows and columns of an array.
 pub fn size_of(array: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
     Ok(Given::of(array)?.size())
 }
 
-/// A terrain over an array of heights in metres. NaN is no data, and so is `nodata`.
+/// Creates a terrain from an array of heights in metres. NaN means no data, and so does `nodata`.
 pub fn terrain_of(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> PyResult<Terrain> {
     let given = Given::of(array)?;
     let ([rows, cols], [want_rows, want_cols]) = (given.size(), grid.size);
@@ -85,7 +85,7 @@ pub fn terrain_of(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> 
     })
 }
 
-/// Real numbers of an array.
+/// Reads an array as real numbers.
 pub fn reals(array: &Bound<'_, PyAny>) -> PyResult<Field<f64>> {
     let given = Given::of(array)?;
     let size = given.size();
@@ -96,7 +96,7 @@ pub fn reals(array: &Bound<'_, PyAny>) -> PyResult<Field<f64>> {
     })
 }
 
-/// Bytes of an array, as directions are.
+/// Reads an array of bytes, such as flow directions.
 pub fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     let array: PyReadonlyArray2<'_, u8> = array.extract()?;
     let view = array.as_array();
@@ -104,7 +104,7 @@ pub fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(raised)
 }
 
-/// The cells of a layer of that type from an array. Heights are held within what they may be; NaN is 0.
+/// Converts an array to the cells of a layer of this type. Heights are clamped to their range; NaN becomes 0.
 pub fn cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
     let reals = reals(array)?;
     work(array.py(), move || {
@@ -116,13 +116,13 @@ pub fn cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
     })
 }
 
-/// An array of what stands in a field's cells.
+/// Converts a field to an array.
 pub fn array<'py, T: Element>(py: Python<'py>, field: Field<T>) -> PyResult<Bound<'py, PyAny>> {
     let [rows, cols] = field.size();
     Ok(PyArray1::from_vec(py, field.into_vec()).reshape([rows, cols])?.into_any())
 }
 
-/// Metres of heights, NaN where the mask says that there is no data; f32 if they are to be narrow, else f64, which is exact.
+/// Converts heights to an array of metres, with NaN in no-data cells: f32 if `narrow`, otherwise f64, which is exact.
 pub fn metres<'py>(
     py: Python<'py>,
     heights: &Field<Height>,
@@ -145,7 +145,7 @@ fn shaped<'py, T: Element>(py: Python<'py>, values: Vec<T>, size: [usize; 2]) ->
     Ok(PyArray1::from_vec(py, values).reshape(size)?.into_any())
 }
 
-/// The cells of a layer, as exact as they are: heights as f64 in metres, reals as f32, counts as u32.
+/// Converts the cells of a layer to an array without loss: heights to f64 in metres, reals to f32, counts to u32.
 pub fn layer<'py>(py: Python<'py>, cells: &Cells) -> PyResult<Bound<'py, PyAny>> {
     match cells {
         Cells::Height(field) => metres(py, field, None, false),
@@ -154,12 +154,12 @@ pub fn layer<'py>(py: Python<'py>, cells: &Cells) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// Cells from rows and columns, as Python gives them.
+/// Converts pairs of row and column to cells.
 pub fn cells_of_pairs(pairs: Vec<[usize; 2]>) -> Vec<Cell> {
     pairs.into_iter().map(Cell::from).collect()
 }
 
-/// Cells (row, column) as an array of two columns.
+/// Converts cells to an array with the columns row and column.
 pub fn places<'py>(py: Python<'py>, cells: &[Cell]) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let flat: Vec<i64> = cells.iter().flat_map(|cell| [cell.row as i64, cell.col as i64]).collect();
     PyArray1::from_vec(py, flat).reshape([cells.len(), 2])

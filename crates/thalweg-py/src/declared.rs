@@ -1,15 +1,20 @@
-//! What the library declares, for functions, their pages and their checks to be made of.
+//! The library's declarations, from which the package makes functions, docstrings and checks.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use serde_json::Value as Json;
 use thalweg_core::Error;
+use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::LayerSpec;
+use thalweg_export::operations;
 use thalweg_models::model::{Family, Model};
 use thalweg_models::rocks::ROCKS;
 use thalweg_sim::presets::PRESETS;
 
-/// A value as Python has it.
+use crate::error::raised;
+
+/// A value of a parameter, for Python.
 #[derive(IntoPyObject)]
 pub enum Plain {
     Real(f64),
@@ -27,7 +32,7 @@ pub fn plain(value: Value) -> Plain {
     }
 }
 
-/// Name, unit, meaning of a layer.
+/// The name, unit and meaning of a layer.
 type Spec = (&'static str, &'static str, &'static str);
 
 /// The declaration of a parameter.
@@ -96,25 +101,103 @@ fn page(model: &dyn Model) -> Page {
     }
 }
 
-/// The declarations of all models.
+/// Returns the declarations of all models.
 #[pyfunction]
 pub fn models() -> Vec<Page> {
     thalweg_models::models::all_models().map(|model| page(&*model)).collect()
 }
 
-/// Names of the presets.
+/// The declaration of an option of an operation.
+#[derive(IntoPyObject)]
+pub struct DeclaredOption {
+    name: &'static str,
+    meaning: &'static str,
+    unit: &'static str,
+    allowed: String,
+    kind: String,
+    default: Option<Plain>,
+    words: Vec<(&'static str, &'static str)>,
+}
+
+/// The declaration of an operation.
+#[derive(IntoPyObject)]
+pub struct OperationPage {
+    page: &'static str,
+    options: Vec<DeclaredOption>,
+}
+
+/// Returns the type of an option's values in the words of a docstring.
+fn python_type(option: &OptionSpec) -> String {
+    let one = match option.kind {
+        OptionKind::Switch => "bool".to_string(),
+        OptionKind::Number { .. } => "float".to_string(),
+        OptionKind::Count { .. } => "int".to_string(),
+        OptionKind::OneOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
+        OptionKind::Choice(words) => words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", "),
+        OptionKind::Cell => "(row, column)".to_string(),
+        OptionKind::Numbers(names) => format!("({})", names.join(", ")),
+        OptionKind::Size => "(rows, columns) or a number for both".to_string(),
+        OptionKind::Span { .. } => "(first, last) or one number".to_string(),
+        OptionKind::Tiles => "int, (rows, columns) or str".to_string(),
+        OptionKind::Limits([first, second]) => format!("({first}, {second}) or True"),
+        OptionKind::Path => "path".to_string(),
+        OptionKind::Text => "str".to_string(),
+    };
+    match option.arity {
+        Arity::One => one,
+        Arity::Optional => format!("{one}, optional"),
+        Arity::List => format!("list of {one}"),
+    }
+}
+
+/// Converts a default to Python; lists are empty, and an optional value is None.
+fn default_of(option: &OptionSpec) -> Option<Plain> {
+    match (&option.default, option.kind) {
+        (Json::Bool(b), _) => Some(Plain::Switch(*b)),
+        (Json::Number(n), OptionKind::Count { .. } | OptionKind::OneOf(_)) => {
+            n.as_u64().and_then(|n| n.try_into().ok()).map(Plain::Whole)
+        }
+        (Json::Number(x), _) => x.as_f64().map(Plain::Real),
+        (Json::String(default), OptionKind::Choice(words)) => {
+            words.iter().find(|(word, _)| word == default).map(|(word, _)| Plain::Word(word))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the declaration of the operation `name`, with the options that have an effect with arrays, or with a store.
+#[pyfunction]
+pub fn operation(name: &str, in_store: bool) -> PyResult<OperationPage> {
+    let operations = operations();
+    let found = operations.iter().find(|operation| operation.name() == name);
+    let unknown = || raised(Error::unknown("operation", name, operations.iter().map(|one| one.name())));
+    let operation = found.ok_or_else(unknown)?;
+    let form = if in_store { WorkForm::Store } else { WorkForm::Arrays };
+    let options = options_for(&**operation, form).into_iter().map(|option| DeclaredOption {
+        name: option.name,
+        meaning: option.meaning,
+        unit: option.unit,
+        allowed: option.allowed(),
+        kind: python_type(&option),
+        default: default_of(&option),
+        words: if let OptionKind::Choice(words) = option.kind { words.to_vec() } else { Vec::new() },
+    });
+    Ok(OperationPage { page: operation.page(), options: options.collect() })
+}
+
+/// Returns the names of the presets.
 #[pyfunction]
 pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-/// Names of the rocks.
+/// Returns the names of the rocks.
 #[pyfunction]
 pub fn rocks() -> Vec<&'static str> {
     ROCKS.iter().map(|rock| rock.name).collect()
 }
 
-/// What is raised where a function of Python is given a keyword that it does not know.
+/// Returns the TypeError for an unknown keyword of a Python function; it names the nearest known one.
 #[pyfunction]
 pub fn unknown_keyword(function: &str, name: &str, known: Vec<String>) -> PyErr {
     let error = Error::unknown("keyword", name, known.iter().map(String::as_str));

@@ -1,38 +1,40 @@
-//! Errors of the library as Python's: the words stay what they are.
+//! Conversion of the library's errors to Python exceptions, with the same messages.
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use thalweg_core::Error;
 
-/// The exception that says what an error says.
+/// Converts an error to the Python exception of its kind, with the same message.
 pub fn raised(error: Error) -> PyErr {
     let words = error.to_string();
     match error {
-        // Python picks FileNotFoundError and its kin by the number.
+        // Python chooses the subclass, such as FileNotFoundError, by the error number.
         Error::Io { source, .. } => match source.raw_os_error() {
             Some(code) => PyOSError::new_err((code, words)),
             None => PyOSError::new_err(words),
         },
         Error::TooLarge { .. } => PyMemoryError::new_err(words),
         Error::Stopped { .. } => PyKeyboardInterrupt::new_err(words),
-        // Values, conflicts, unsupported combinations, missing inputs: the call has to be changed.
+        // Invalid values, conflicts, unsupported combinations, missing inputs: the call has to be changed.
         _ => PyValueError::new_err(words),
     }
 }
 
-/// An array of another size than a terrain, or a problem in words about a map that is held in memory.
+/// Returns a ValueError about a map in memory: its name and the problem.
 pub fn unfit(what: &str, problem: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{what} {problem}"))
 }
 
-/// What is raised where an object is at work in another thread.
+/// Returns the error for an object that another thread is using.
 pub fn busy(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!(
-        "the {what} is at work in another thread; wait for that, or take one for each thread"
+        "the {what} is in use in another thread; wait until it is free, or use one {what} per thread"
     ))
 }
 
-/// What is raised where an earlier failure has left an object half done.
+/// Returns the error for an object that an earlier failure has left in an incomplete state.
 pub fn broken(what: &str) -> PyErr {
-    PyRuntimeError::new_err(format!("the {what} cannot go on: a step of it failed; take it up from a checkpoint"))
+    PyRuntimeError::new_err(format!(
+        "the {what} cannot continue, because one of its steps failed; resume it from a checkpoint"
+    ))
 }

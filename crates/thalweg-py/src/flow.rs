@@ -1,4 +1,4 @@
-//! Where water goes, function by function. Directions are ESRI's codes.
+//! Single functions for the flow of water. Flow directions are ESRI codes.
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -15,13 +15,13 @@ use crate::recipe::edges_of;
 
 type Any<'py> = Bound<'py, PyAny>;
 
-/// An array, or what went wrong.
+/// An array or an error.
 type ArrayResult<'py> = PyResult<Any<'py>>;
 
-/// Whether rows and columns are looped.
+/// True for rows or columns that are looped.
 type Looped = [bool; 2];
 
-/// Cells (row, column) where water leaves beside edges and sea.
+/// Cells (row, column) at which water leaves, in addition to open edges and the sea.
 type Outlets = Vec<[usize; 2]>;
 
 fn land<'a>(terrain: &'a Terrain, outlets: &'a [Cell]) -> Result<Land<'a>> {
@@ -30,14 +30,15 @@ fn land<'a>(terrain: &'a Terrain, outlets: &'a [Cell]) -> Result<Land<'a>> {
     Ok(land)
 }
 
-/// Heights with each depression filled to its spill level.
+/// Fills each depression to its spill level; returns the heights.
 #[pyfunction]
 pub fn fill<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, narrow: bool) -> ArrayResult<'py> {
     let filled = work(py, || Ok(flow::fill::fill_depressions(&land(terrain, &cells_of_pairs(outlets))?)))?;
     metres(py, &filled, terrain.0.nodata.as_ref(), narrow)
 }
 
-/// Heights with a channel cut from every pit; and how many pits were breached, how many kept, and the solid removed in m³.
+/// Carves a channel from every pit; returns the heights, the numbers of pits that were breached and kept, and the
+/// incised volume in m³.
 #[pyfunction]
 pub fn breach<'py>(
     py: Python<'py>,
@@ -55,7 +56,7 @@ pub fn breach<'py>(
     Ok((heights, breached.breached, breached.kept, volume))
 }
 
-/// ESRI's codes of the steepest descent, on the filled surface or on the ground as it is.
+/// Computes D8 flow directions as ESRI codes, on the filled surface or on the unfilled elevation.
 #[pyfunction]
 pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: bool) -> ArrayResult<'py> {
     let codes = work(py, || {
@@ -67,7 +68,7 @@ pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: boo
     array(py, codes)
 }
 
-/// Angles of D∞ on the filled surface.
+/// Computes the angles of D∞ on the filled surface.
 #[pyfunction]
 pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> ArrayResult<'py> {
     let angles = work(py, || {
@@ -79,7 +80,7 @@ pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> ArrayR
     array(py, angles)
 }
 
-/// What gathers along ESRI's codes: cells, or weights.
+/// Accumulates cells or weights along flow directions.
 #[pyfunction]
 #[pyo3(signature = (directions, looped, weights=None))]
 pub fn accumulate<'py>(
@@ -102,7 +103,7 @@ pub fn accumulate<'py>(
     array(py, sums)
 }
 
-/// What gathers along D∞'s angles, or over all lower neighbours where an exponent is given: cells, or weights.
+/// Accumulates cells or weights along D∞ angles or, with an exponent, over all lower neighbours.
 #[pyfunction]
 #[pyo3(signature = (terrain, outlets, exponent=None, weights=None))]
 pub fn multiple<'py>(
@@ -122,8 +123,8 @@ pub fn multiple<'py>(
     array(py, sums)
 }
 
-/// As [`multiple`], where the drainage is at hand.
-pub fn spread(
+/// Accumulates weights by the method of [`multiple`] on an existing flow graph.
+fn spread(
     land: &Land<'_>,
     drainage: &mut FlowGraph,
     exponent: Option<f64>,
@@ -143,14 +144,14 @@ pub fn spread(
     Ok(sums.map(|sum| *sum as f64 * part))
 }
 
-/// Whether rows and columns are looped, by a word for all edges or a dict of sides.
+/// Returns true for rows or columns that are looped; `edges` is a word for all edges or a dict of sides.
 #[pyfunction]
 pub fn looped(edges: &Any<'_>) -> PyResult<Looped> {
     let edges = edges_of(edges)?;
     Ok([0, 1].map(|axis| edges[axis] == Edge::Looped))
 }
 
-/// Numbers of the basins, from 1.
+/// Labels cells with the numbers of their drainage basins, from 1.
 #[pyfunction]
 pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> ArrayResult<'py> {
     let (codes, looped) = (bytes(directions)?, terrain.0.grid.topology().looped);
@@ -158,7 +159,7 @@ pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) ->
     array(py, basins)
 }
 
-/// Orders of streams, Strahler's or Shreve's, where the mask says that there are any.
+/// Computes the stream orders by Strahler or Shreve in the stream cells of the mask.
 #[pyfunction]
 pub fn orders<'py>(
     py: Python<'py>,
@@ -175,7 +176,7 @@ pub fn orders<'py>(
     array(py, orders)
 }
 
-/// Metres of the longest flow path from a divide.
+/// Computes the length of the longest flow path from a divide in metres.
 #[pyfunction]
 pub fn upstream_length<'py>(
     py: Python<'py>,
@@ -188,7 +189,7 @@ pub fn upstream_length<'py>(
     array(py, lengths)
 }
 
-/// Metres of the flow path to where water leaves.
+/// Computes the length of the flow path to the outlet in metres.
 #[pyfunction]
 pub fn outlet_distance<'py>(
     py: Python<'py>,
@@ -201,7 +202,7 @@ pub fn outlet_distance<'py>(
     array(py, lengths)
 }
 
-/// χ in metres.
+/// Computes χ in metres.
 #[pyfunction]
 pub fn chi<'py>(
     py: Python<'py>,
@@ -218,7 +219,7 @@ pub fn chi<'py>(
     array(py, chi)
 }
 
-/// Steepness in m^(2θ) on the filled surface; NaN where there is no data.
+/// Computes the channel steepness in m^(2θ) on the filled surface; NaN in no-data cells.
 #[pyfunction]
 pub fn ksn<'py>(py: Python<'py>, terrain: &Terrain, theta: f64) -> ArrayResult<'py> {
     let ksn = work(py, || {
@@ -232,8 +233,8 @@ pub fn ksn<'py>(py: Python<'py>, terrain: &Terrain, theta: f64) -> ArrayResult<'
 /// A column of a table.
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 
-/// The depressions: the leaf of each cell, −1 where water leaves; then of each depression its pit (row, column), floor in metres, parent,
-/// children, cell, level and target of its spill, cells, and volume in m³. −1 and NaN stand for none.
+/// The depressions: the leaf of each cell, −1 outside; then for each depression its pit (row, column), floor in metres,
+/// parent, children, the cell, level and target of its spill, number of cells, and volume in m³. −1 and NaN mean none.
 type Depressions<'py> = (
     Any<'py>,
     Bound<'py, PyArray2<i64>>,
@@ -247,7 +248,7 @@ type Depressions<'py> = (
     Column<'py, f64>,
 );
 
-/// Which hollows lie in which.
+/// Computes the hierarchy of nested depressions.
 #[pyfunction]
 pub fn hierarchy<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResult<Depressions<'py>> {
     let found = work(py, || Ok(Hierarchy::of(&land(terrain, &cells_of_pairs(outlets))?)))?;

@@ -1,15 +1,17 @@
-//! Slopes and measures of the ground.
+//! Slopes and measures of a terrain.
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use thalweg_core::Field;
-use thalweg_render::products::measure::{MeasureSettings, measure as measured};
+use thalweg_render::products::measure::{MeasureOptions, measure as measured};
 use thalweg_render::products::slope;
 
 use crate::array::array;
 use crate::land::Terrain;
 use crate::pool::work;
+use crate::recipe::operation_of;
 
-/// Rise per metre eastward and northward; NaN where there is no data.
+/// Computes the rise per metre eastward and northward; NaN in no-data cells.
 #[pyfunction]
 pub fn gradient<'py>(py: Python<'py>, terrain: &Terrain) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let ground = &terrain.0;
@@ -17,7 +19,7 @@ pub fn gradient<'py>(py: Python<'py>, terrain: &Terrain) -> PyResult<(Bound<'py,
     Ok((array(py, east)?, array(py, north)?))
 }
 
-/// Rise per metre down the steepest way; NaN where there is no data.
+/// Computes the rise per metre along the steepest descent; NaN in no-data cells.
 #[pyfunction]
 pub fn slope_of<'py>(py: Python<'py>, terrain: &Terrain) -> PyResult<Bound<'py, PyAny>> {
     let ground = &terrain.0;
@@ -31,21 +33,9 @@ fn rises(terrain: &thalweg_core::terrain::Terrain, of: impl Fn([f64; 2]) -> f64 
     })
 }
 
-/// What a geomorphologist would print, as JSON.
+/// Computes the geomorphological measures of a terrain and returns them as JSON.
 #[pyfunction]
-#[pyo3(signature = (terrain, *, channel_area=None, search=None, flatness=None))]
-pub fn measure(
-    py: Python<'_>,
-    terrain: &Terrain,
-    channel_area: Option<f64>,
-    search: Option<usize>,
-    flatness: Option<f64>,
-) -> PyResult<String> {
-    let usual = MeasureSettings::default();
-    let settings = MeasureSettings {
-        channel_area,
-        search: search.unwrap_or(usual.search),
-        flatness: flatness.unwrap_or(usual.flatness),
-    };
-    work(py, || Ok(serde_json::to_string(&measured(&terrain.0, &settings)?).unwrap_or_default()))
+pub fn measure(py: Python<'_>, terrain: &Terrain, options: &Bound<'_, PyDict>) -> PyResult<String> {
+    let options: MeasureOptions = operation_of(options)?;
+    work(py, || Ok(serde_json::to_string(&measured(&terrain.0, &options)?).unwrap_or_default()))
 }

@@ -1,4 +1,4 @@
-//! [`Terrain`]: the library's terrain as Python holds it; files; where a map lies.
+//! [`Terrain`]: the library's terrain for Python; files; georeferences of maps.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use crate::error::{raised, unfit};
 use crate::pool::work;
 use crate::recipe::{edges_of, sides_of};
 
-/// A terrain: heights, layers, tables, and where it lies. It does not change.
+/// An immutable terrain: heights, layers, tables and georeference.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct Terrain(pub Arc<thalweg_core::terrain::Terrain>);
 
-/// Where a map lies: an affine transform in GDAL's order, an EPSG code, and what its reference system is called.
+/// The georeference of a map: an affine transform in GDAL's order, the EPSG code and the name of the reference system.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Place {
@@ -32,7 +32,7 @@ pub struct Place {
     words: Option<String>,
 }
 
-/// Keys of GeoTIFF, of which the library reads what it must know: the kind of system, its code, its name.
+/// The GeoTIFF keys that the library reads: the kind of reference system and its code.
 const MODEL: u16 = 1024;
 const GEOGRAPHIC: u16 = 2048;
 const PROJECTED: u16 = 3072;
@@ -56,11 +56,11 @@ fn unit_of(word: Option<&str>) -> PyResult<Option<Unit>> {
     match word {
         None => Ok(None),
         Some("metre") => Ok(Some(Unit::Metre)),
-        Some(other) => Err(raised(Error::value("unit", other, "metre, or None for what the file says"))),
+        Some(other) => Err(raised(Error::value("unit", other, "metre, or None for the file's unit"))),
     }
 }
 
-/// Side of a cell in metres of a map that lies there, and what is to be said about that; `what` is named in errors.
+/// Returns the side of a map's cells in metres, and warnings; `what` is the name of the map in errors.
 #[pyfunction]
 pub fn cell_of(
     what: &str,
@@ -76,7 +76,7 @@ pub fn cell_of(
     })
 }
 
-/// A terrain from a file, and what is to be said about it.
+/// Reads a terrain from a file or a folder, and returns it with warnings.
 #[pyfunction]
 #[pyo3(signature = (path, *, height=None, cell_size=None, infinite_is_nodata=false, deterrace=false, unit=None, edges=None, sea_level=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python's open()
@@ -107,7 +107,7 @@ fn framed(grid: &mut Grid, edges: Option<Edges>, sea_level: Option<f64>) -> PyRe
     grid.check().map_err(raised)
 }
 
-/// The declaration of a layer of that name; of one that nobody declares real numbers without a unit.
+/// Returns the declaration of the layer of that name.
 fn spec_of(name: &str) -> PyResult<LayerSpec> {
     let models = Models::default();
     let known = [GROUND, LOOSE].into_iter().find(|spec| spec.name == name).or_else(|| models.layer(name));
@@ -119,14 +119,14 @@ fn spec_of(name: &str) -> PyResult<LayerSpec> {
     })
 }
 
-/// Puts an array into a terrain as the layer of that name.
+/// Inserts an array into a terrain as the layer of that name.
 pub fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
     let spec = spec_of(name)?;
     if spec == GROUND {
         let nodata = terrain.nodata.clone();
         let new = terrain_of(values, terrain.grid.clone(), None)?;
         if new.ground.size() != terrain.grid.size || new.nodata.is_some() && new.nodata != nodata {
-            return Err(unfit("height", "must have data where the terrain has, and no more"));
+            return Err(unfit("height", "must have data in exactly the cells in which the terrain has data"));
         }
         terrain.ground = new.ground;
         return Ok(());
@@ -134,7 +134,7 @@ pub fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &Bo
     terrain.insert(&spec, cells(values, spec.cells)?).map_err(raised)
 }
 
-/// The cells of a layer, `loose` among them.
+/// Returns the cells of a layer, which may be `loose`.
 pub fn layer_of<'a>(terrain: &'a thalweg_core::terrain::Terrain, name: &str) -> PyResult<std::borrow::Cow<'a, Cells>> {
     use std::borrow::Cow;
     if name == LOOSE.name
@@ -146,7 +146,7 @@ pub fn layer_of<'a>(terrain: &'a thalweg_core::terrain::Terrain, name: &str) -> 
     found.ok_or_else(|| raised(Error::unknown("layer", name, names(terrain).iter().map(String::as_str))))
 }
 
-/// Names of a terrain's layers, `loose` among them.
+/// Returns the names of a terrain's layers, including `loose`.
 pub fn names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String> {
     let loose = terrain.loose.iter().map(|_| LOOSE.name.to_string());
     loose.chain(terrain.layers.keys().cloned()).collect()
@@ -154,7 +154,7 @@ pub fn names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String> {
 
 #[pymethods]
 impl Terrain {
-    /// A terrain over heights in metres.
+    /// Creates a terrain from heights in metres.
     #[new]
     #[pyo3(signature = (height, cell_size, *, nodata=None, sea_level=None, edges=None, place=None, georeference=None, layers=None, origin=None))]
     #[allow(clippy::too_many_arguments)] // keywords of Python
@@ -181,7 +181,7 @@ impl Terrain {
         Ok(Self(Arc::new(terrain)))
     }
 
-    /// Flat ground of so many rows and columns.
+    /// Creates a flat terrain.
     #[staticmethod]
     #[pyo3(signature = (rows, cols, cell_size, *, sea_level=None, edges=None))]
     fn flat(
@@ -196,80 +196,81 @@ impl Terrain {
         Ok(Self(Arc::new(thalweg_core::terrain::Terrain::new(grid))))
     }
 
-    /// Rows and columns.
+    /// Returns the numbers of rows and columns.
     #[getter]
     fn shape(&self) -> (usize, usize) {
         self.0.grid.size.into()
     }
 
-    /// Side of a cell in metres.
+    /// Returns the side of a cell in metres.
     #[getter]
     fn cell_size(&self) -> f64 {
         self.0.grid.cell
     }
 
-    /// World row and column of the first cell.
+    /// Returns the world row and column of the first cell.
     #[getter]
     fn origin(&self) -> [i64; 2] {
         self.0.grid.origin.into()
     }
 
-    /// Sea level in metres.
+    /// Returns the sea level in metres.
     #[getter]
     fn sea_level(&self) -> Option<f64> {
         self.0.grid.sea_level.map(Height::metres)
     }
 
-    /// The edges by side.
+    /// Returns the edges by side.
     #[getter]
     fn edges(&self) -> BTreeMap<&'static str, String> {
         sides_of(&self.0.grid.edges)
     }
 
-    /// Affine transform in GDAL's order, the EPSG code and the name of the reference system, as far as they are known.
+    /// Returns the affine transform in GDAL's order, the EPSG code and the name of the reference system, as far as they
+    /// are known.
     #[getter]
     fn place(&self) -> (Option<[f64; 6]>, Option<u16>, String) {
         let none = (None, None, String::new());
         self.0.grid.georeference.as_ref().map_or(none, |place| (place.transform, place.epsg(), place.ascii.clone()))
     }
 
-    /// Where on Earth it lies, as a text for another terrain to be made with.
+    /// Returns the georeference as a text with which another terrain can be created.
     #[getter]
     fn georeference(&self) -> Option<String> {
         self.0.grid.georeference.as_ref().and_then(|place| serde_json::to_string(place).ok())
     }
 
-    /// Number of cells without data.
+    /// Returns the number of no-data cells.
     #[getter]
     fn nodata_count(&self) -> usize {
         self.0.nodata_count()
     }
 
-    /// Heights in metres; NaN where there is no data.
+    /// Returns the heights in metres; NaN in no-data cells.
     #[pyo3(signature = (narrow=false))]
     fn height<'py>(&self, py: Python<'py>, narrow: bool) -> PyResult<Bound<'py, PyAny>> {
         metres(py, &self.0.ground, self.0.nodata.as_ref(), narrow)
     }
 
-    /// Names of the layers.
+    /// Returns the names of the layers.
     #[getter]
     fn layers(&self) -> Vec<String> {
         names(&self.0)
     }
 
-    /// The values of a layer.
+    /// Returns the values of a layer.
     fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         array::layer(py, &*layer_of(&self.0, name)?)
     }
 
-    /// Unit and meaning of a layer.
+    /// Returns the unit and meaning of a layer.
     fn about(&self, name: &str) -> (String, String) {
         let declared =
             || spec_of(name).map_or_else(|_| Default::default(), |spec| (spec.unit.into(), spec.meaning.into()));
         self.0.layers.get(name).map_or_else(declared, |layer| (layer.unit.clone(), layer.meaning.clone()))
     }
 
-    /// The tables: of each column unit and values.
+    /// Returns the tables, with the unit and the values of each column.
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tables = PyDict::new(py);
         for (name, table) in &self.0.tables {
@@ -286,12 +287,12 @@ impl Terrain {
         Ok(tables)
     }
 
-    /// Fingerprint of each layer and table: the command's reports have the same.
+    /// Returns the fingerprint of each layer and table, as in the command's reports.
     fn fingerprints(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
         work(py, || Ok(self.0.fingerprints()))
     }
 
-    /// Writes the heights into a file, whose ending picks the format; gives what was lost or changed, in words.
+    /// Writes the heights to a file, whose extension determines the format; returns warnings about losses and changes.
     #[pyo3(signature = (path, sample=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, sample: Option<&str>) -> PyResult<Vec<String>> {
         let kinds = [SampleType::F64, SampleType::F32, SampleType::U16, SampleType::U8];
@@ -304,7 +305,7 @@ impl Terrain {
         work(py, || io::save(&path, &self.0, &options))
     }
 
-    /// Writes a layer into a file.
+    /// Writes a layer to a file.
     fn save_layer(&self, py: Python<'_>, path: PathBuf, name: &str) -> PyResult<()> {
         let cells = layer_of(&self.0, name)?;
         work(py, || io::save_layer(&path, &self.0, name, &cells))

@@ -1,5 +1,6 @@
-//! `thalweg._core`: what the Python package `thalweg` is a face of. It turns Python's values into the library's and back, and nothing else;
-//! what a user sees is written in `python/thalweg`.
+//! `thalweg._core`: the extension module of the Python package `thalweg`.
+//!
+//! It only converts between Python's values and the library's; the user's interface is written in `python/thalweg`.
 
 mod array;
 mod declared;
@@ -26,7 +27,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::declared::{models, preset_names, rocks, unknown_keyword};
+    use crate::declared::{models, operation, preset_names, rocks, unknown_keyword};
     #[pymodule_export]
     use crate::export::{export, export_targets};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Noise, as a function of the place.
+//! Noise, as a function of the position.
 
 use pyo3::prelude::*;
 use thalweg_core::base::range::check_range;
@@ -11,7 +11,7 @@ use crate::array::array;
 use crate::error::raised;
 use crate::pool::work;
 
-/// A sum of octaves of gradient noise.
+/// Computes a sum of octaves of gradient noise.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub fn fractal<'py>(

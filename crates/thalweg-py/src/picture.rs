@@ -1,4 +1,4 @@
-//! Pictures: arrays of pixels, and PNG files.
+//! Pictures of terrains: arrays of pixels, and PNG files.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::pool::work;
 
 type Pixels<'py> = Bound<'py, PyArray3<u8>>;
 
-/// Writes a picture where it is asked for, and gives its pixels: rows, columns, red green blue.
+/// Writes a picture to a file if there is a path, and returns its pixels: rows, columns, and red, green and blue.
 fn given<'py>(py: Python<'py>, picture: Picture, path: Option<PathBuf>) -> PyResult<Pixels<'py>> {
     let pixels = work(py, || {
         if let Some(path) = &path {
@@ -43,7 +43,7 @@ fn sun_of(sun: Option<[f64; 2]>) -> Sun {
     sun.map_or_else(Sun::default, |[azimuth, altitude]| Sun { azimuth, altitude })
 }
 
-/// The terrain in perspective.
+/// Draws a terrain in perspective.
 #[pyfunction]
 #[pyo3(signature = (terrain, path=None, *, size=None, azimuth=None, elevation=None, zoom=None, exaggeration=None, ramp=None, sun=None, title=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
@@ -78,7 +78,7 @@ pub fn view<'py>(
     given(py, picture, path)
 }
 
-/// The terrain as a shaded map.
+/// Draws a terrain as a shaded map.
 #[pyfunction]
 #[pyo3(signature = (terrain, path=None, *, max_size=None, exaggeration=None, ramp=None, sun=None, scale_bar=false, legend=false))]
 #[allow(clippy::too_many_arguments)] // keywords of Python

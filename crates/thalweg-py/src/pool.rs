@@ -1,4 +1,4 @@
-//! Where work is done: on a pool of threads of our own, the interpreter let go. A panic becomes RuntimeError.
+//! Execution of work on the package's own thread pool, without the interpreter lock. A panic becomes a RuntimeError.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -17,23 +17,24 @@ use thalweg_core::{Error, Progress, ProgressReport};
 
 use crate::error::raised;
 
-/// The pool, and the process whose threads it has: a fork has none of them and makes its own.
+/// The pool, and the process that its threads belong to: a forked process has none of them and creates its own pool.
 struct Pool {
     process: u32,
     threads: Option<usize>,
     pool: Option<Arc<ThreadPool>>,
 }
 
-/// Taken only by whoever holds the interpreter, and never while it is let go: so a fork cannot come while it is held.
+/// The pool of the process. It is locked only by a thread that has the interpreter lock, and never while that is
+/// released, so that no fork can happen while the mutex is locked.
 static POOL: Mutex<Pool> = Mutex::new(Pool { process: 0, threads: None, pool: None });
 
-/// Where the last panic was, and what it said.
+/// The location and the message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Most threads that may be asked for.
+/// The greatest number of threads.
 const MOST: usize = 1024;
 
-/// How often work that may be stopped asks whether it is.
+/// The interval at which work that can be stopped is checked for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,7 +44,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn pool() -> PyResult<Arc<ThreadPool>> {
     let mut own = held(&POOL);
     if own.process != process::id() {
-        // The threads of a pool that was inherited do not run here; nothing may wait for them, nor end them.
+        // The threads of an inherited pool do not run in this process; it must not wait for them or stop them.
         std::mem::forget(own.pool.take());
         own.process = process::id();
     }
@@ -54,12 +55,12 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
     memory::threads(count).map_err(raised)?;
     let named = |n: usize| format!("thalweg {n}");
     let made = ThreadPoolBuilder::new().num_threads(count).thread_name(named).build();
-    let made = Arc::new(made.map_err(|error| PyRuntimeError::new_err(format!("no threads to work with: {error}")))?);
+    let made = Arc::new(made.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?);
     own.pool = Some(Arc::clone(&made));
     Ok(made)
 }
 
-/// Sets how many threads work; `None` is one for each core. What runs goes on with those that it has.
+/// Sets the number of worker threads; `None` means one per core. Work in progress keeps its threads.
 #[pyfunction]
 #[pyo3(signature = (count=None))]
 pub fn set_threads(count: Option<usize>) -> PyResult<()> {
@@ -75,13 +76,13 @@ pub fn set_threads(count: Option<usize>) -> PyResult<()> {
     Ok(())
 }
 
-/// How many threads work.
+/// Returns the number of worker threads.
 #[pyfunction]
 pub fn threads() -> PyResult<usize> {
     Ok(pool()?.current_num_threads())
 }
 
-/// Does work on the pool, the interpreter let go.
+/// Executes work on the pool, without the interpreter lock.
 pub fn work<T: Send>(
     py: Python<'_>,
     what: impl FnOnce() -> thalweg_core::base::error::Result<T> + Send,
@@ -91,8 +92,8 @@ pub fn work<T: Send>(
     done.map_err(|panic| failed(&*panic))?.map_err(raised)
 }
 
-/// Does work that may take long on the pool, without the interpreter lock. The progress that `what` is given stops the
-/// work at its next report after a signal came.
+/// Executes work that may take long on the pool, without the interpreter lock. After a signal, the progress that `what`
+/// receives stops the work at its next report.
 pub fn work_watched<T: Send>(
     py: Python<'_>,
     what: impl FnOnce(&mut dyn Progress) -> thalweg_core::base::error::Result<T> + Send,
@@ -125,11 +126,11 @@ pub fn work_watched<T: Send>(
     match (done, signal) {
         (_, Some(signal)) => Err(signal),
         (Some(done), None) => done.map_err(|panic| failed(&*panic))?.map_err(raised),
-        (None, None) => Err(failed(&"nothing came of it")),
+        (None, None) => Err(failed(&"the work ended without a result")),
     }
 }
 
-/// Takes note of panics in place of printing them.
+/// Records panics instead of printing them.
 pub fn note_panics() {
     std::panic::set_hook(Box::new(|panic| *held(&PANIC) = panic.to_string()));
 }
@@ -139,10 +140,10 @@ fn failed(panic: &(dyn Any + Send)) -> PyErr {
     let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
     let noted = std::mem::take(&mut *held(&PANIC));
     let words = if noted.is_empty() { said } else { noted };
-    PyRuntimeError::new_err(format!("thalweg failed, which is a fault of its own; please report it: {words}"))
+    PyRuntimeError::new_err(format!("thalweg failed because of a bug; please report it: {words}"))
 }
 
-/// Panics on the pool: for the tests.
+/// Panics on the pool, for the tests.
 #[pyfunction]
 pub fn _panic(py: Python<'_>, words: String) -> PyResult<()> {
     work(py, move || -> thalweg_core::base::error::Result<()> { std::panic::panic_any(words) })

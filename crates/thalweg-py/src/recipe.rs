@@ -1,4 +1,4 @@
-//! [`Recipe`]: recipes from presets, files, TOML and dicts. A recipe does not change: what changes it gives another.
+//! [`Recipe`]: recipes from presets, files, TOML and dicts. A recipe is immutable; every change returns a new one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use serde_json::{Map, Value as Json};
 use thalweg_core::Error;
 use thalweg_core::base::names::to_text;
+use thalweg_core::declare::operation::{Operation, OptionType};
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::{Edges, SIDES};
 use thalweg_io::output::absolute;
@@ -21,15 +23,15 @@ use thalweg_sim::recipe::Start;
 use crate::declared::{Plain, plain};
 use crate::error::raised;
 
-/// What is to be done: an extent or an elevation model, a seed, stages.
+/// A recipe: an extent or an elevation model, a seed, and stages.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct Recipe {
     pub recipe: thalweg_sim::recipe::Recipe,
-    /// Whether it begins with the elevation model that comes with the presets.
+    /// True if it starts from the elevation model that comes with the presets.
     pub own_model: bool,
 }
 
-/// A value as somebody wrote it in Python.
+/// Converts a Python value to a written value of a parameter.
 pub fn written(value: &Bound<'_, PyAny>) -> PyResult<Written> {
     if value.is_instance_of::<PyBool>() || value.get_type().name()?.to_string().starts_with("bool") {
         return Ok(Written::Switch(value.is_truthy()?));
@@ -45,7 +47,47 @@ pub fn written(value: &Bound<'_, PyAny>) -> PyResult<Written> {
     Ok(value.extract::<f64>().map_or_else(|_| Written::Other(value.to_string()), Written::Number))
 }
 
-/// A value of a dict as TOML has it.
+/// The greatest number of lists in one another in the value of an option.
+const MAX_DEPTH: usize = 4;
+
+/// Converts a value of an option to JSON; an infinite number becomes the text `inf`.
+fn json_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
+    if value.is_none() {
+        return Ok(Json::Null);
+    }
+    if depth < MAX_DEPTH && !value.is_instance_of::<PyString>() {
+        if let Ok(table) = value.cast::<PyDict>() {
+            let items = table.iter().map(|(name, value)| Ok((name.extract()?, json_of(&value, depth + 1)?)));
+            return items.collect::<PyResult<Map<String, Json>>>().map(Json::Object);
+        }
+        // Arrays without dimensions have no items, and are numbers.
+        if let Ok(items) = value.try_iter() {
+            return items.map(|item| json_of(&item?, depth + 1)).collect();
+        }
+    }
+    Ok(match written(value)? {
+        Written::Number(x) => OptionType::to_json(&x),
+        Written::Whole(n) => n.into(),
+        Written::Switch(b) => b.into(),
+        Written::Word(word) => word.into(),
+        Written::Other(text) => value.extract::<PathBuf>().map_or(text, |path| to_text(&path)).into(),
+    })
+}
+
+/// Converts keyword arguments to the options of an operation.
+pub fn operation_of<T: Operation + Default>(keywords: &Bound<'_, PyDict>) -> PyResult<T> {
+    let mut options = T::default();
+    options.set_all(&options_of(keywords)?).map_err(raised)?;
+    Ok(options)
+}
+
+/// Converts a dict of options to JSON; those that are None keep their defaults.
+fn options_of(keywords: &Bound<'_, PyDict>) -> PyResult<Map<String, Json>> {
+    let given = keywords.iter().filter(|(_, value)| !value.is_none());
+    given.map(|(name, value)| Ok((name.extract()?, json_of(&value, 0)?))).collect()
+}
+
+/// Converts a value of a dict to TOML.
 fn toml_of(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     if let Ok(table) = value.cast::<PyDict>() {
         return Ok(toml::Value::Table(table_of(table)?));
@@ -60,10 +102,10 @@ fn toml_of(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
         Written::Switch(b) => toml::Value::Boolean(b),
         Written::Word(word) => toml::Value::String(word),
         Written::Other(text) => {
-            // Paths, and what else has a name among files.
+            // Paths, and other objects that have a path.
             let path: PathBuf = value.extract().map_err(|_| {
                 PyTypeError::new_err(format!(
-                    "a recipe holds numbers, words, True or False, lists and dicts; {text} is a {}",
+                    "a recipe may contain numbers, strings, booleans, lists and dicts; {text} is a {}",
                     value.get_type()
                 ))
             })?;
@@ -81,7 +123,7 @@ fn text_of(table: &toml::Table) -> PyResult<String> {
     toml::to_string(table).map_err(|error| PyValueError::new_err(format!("recipe: {error}")))
 }
 
-/// Edges from a word or a dict of sides, read as a recipe's are.
+/// Reads edges from a word or a dict of sides, as in a recipe.
 pub fn edges_of(value: &Bound<'_, PyAny>) -> PyResult<Edges> {
     let mut table = toml::Table::new();
     table.insert("extent".into(), toml::Value::Array(vec![toml::Value::Float(1.0); 2]));
@@ -89,7 +131,7 @@ pub fn edges_of(value: &Bound<'_, PyAny>) -> PyResult<Edges> {
     Ok(thalweg_sim::recipe::Recipe::parse(&text_of(&table)?).map_err(raised)?.edges)
 }
 
-/// Edges by side, as words.
+/// Returns edges by side, as words.
 pub fn sides_of(edges: &Edges) -> BTreeMap<&'static str, String> {
     let word = |edge| serde_json::to_value(edge).ok().and_then(|word| Some(word.as_str()?.to_string()));
     SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((*side, word(edge)?))).collect()
@@ -101,20 +143,20 @@ fn plainly(recipe: thalweg_sim::recipe::Recipe) -> Recipe {
 
 #[pymethods]
 impl Recipe {
-    /// A preset.
+    /// Returns the recipe of a preset.
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
         let recipe = presets::find_preset(name).map_err(raised)?;
         Ok(Self { own_model: recipe.dem().is_some(), recipe })
     }
 
-    /// The recipe in a file; of an elevation model one in which water is let loose upon it.
+    /// Reads a recipe from a file; for an elevation model, returns a recipe in which water flows over it.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
         thalweg_sim::recipe::Recipe::open(&path).map(plainly).map_err(raised)
     }
 
-    /// The recipe of a text; it may be without a start of its own, for ground that is given.
+    /// Reads a recipe from a text; it may have no start of its own, if it is to run over a given terrain.
     #[staticmethod]
     #[pyo3(signature = (text, folder=None, own_model=false))]
     fn parse(text: &str, folder: Option<PathBuf>, own_model: bool) -> PyResult<Self> {
@@ -126,14 +168,14 @@ impl Recipe {
         Ok(Self { recipe, own_model })
     }
 
-    /// The recipe that a dict holds, its keys those of the TOML.
+    /// Reads a recipe from a dict with the keys of the TOML.
     #[staticmethod]
     #[pyo3(signature = (table, folder=None))]
     fn table(table: &Bound<'_, PyDict>, folder: Option<PathBuf>) -> PyResult<Self> {
         Self::parse(&text_of(&table_of(table)?)?, folder, false)
     }
 
-    /// The recipe of one model over ground of one's own.
+    /// Creates a recipe of one model that runs over a given terrain.
     #[staticmethod]
     #[pyo3(signature = (model, parameters, seed, sea_level=None, edges=None))]
     fn single(
@@ -154,7 +196,7 @@ impl Recipe {
         Ok(plainly(recipe))
     }
 
-    /// The same recipe with other cells, seed, elevation model and last stage, and with its knobs turned.
+    /// Returns the same recipe with other cells, seed, elevation model and last stage, and with the knobs applied.
     #[pyo3(signature = (*, cells=None, seed=None, from_file=None, until=None, preview=false, age=None, rain=None, relief=None, size=None, sea=None, rock=None))]
     #[allow(clippy::too_many_arguments)] // keywords of Python
     fn with_(
@@ -197,91 +239,91 @@ impl Recipe {
         Ok(Self { recipe, own_model })
     }
 
-    /// The same recipe with a parameter of a stage set.
+    /// Returns the same recipe with another value of a parameter of a stage.
     fn set(&self, label: &str, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut recipe = self.recipe.clone();
         recipe.set(label, parameter, &written(value)?).map_err(raised)?;
         Ok(Self { recipe, own_model: self.own_model })
     }
 
-    /// The parameters of a stage by name.
+    /// Returns the parameters of a stage by name.
     fn parameters(&self, label: &str) -> PyResult<Vec<(&'static str, Plain)>> {
         let model = &self.recipe.stages[self.recipe.stage_of(label).map_err(raised)?].model;
         let one = |name: &'static str| Some((name, plain(model.get(name)?)));
         Ok(model.declared().iter().filter_map(|param| one(param.name)).collect())
     }
 
-    /// Label and model of each stage.
+    /// Returns the label and the model of each stage.
     #[getter]
     fn stages(&self) -> Vec<(String, &'static str)> {
         self.recipe.stages.iter().map(|stage| (stage.label.clone(), stage.model.about().name)).collect()
     }
 
-    /// Its name.
+    /// Returns the name of the recipe.
     #[getter]
     fn name(&self) -> &str {
         &self.recipe.name
     }
 
-    /// A paragraph about the landform.
+    /// Returns the description of the landform.
     #[getter]
     fn about(&self) -> &str {
         self.recipe.about.trim()
     }
 
-    /// Cells on the long side.
+    /// Returns the number of cells on the longer side.
     #[getter]
     fn cells(&self) -> usize {
         self.recipe.cells
     }
 
-    /// The seed.
+    /// Returns the seed.
     #[getter]
     fn seed(&self) -> u64 {
         self.recipe.seed
     }
 
-    /// Width and height in metres.
+    /// Returns the width and height in metres.
     #[getter]
     fn extent(&self) -> Option<[f64; 2]> {
         self.recipe.extent().map(Into::into)
     }
 
-    /// Sea level in metres.
+    /// Returns the sea level in metres.
     #[getter]
     fn sea_level(&self) -> Option<f64> {
         self.recipe.sea_level
     }
 
-    /// The edges by side.
+    /// Returns the edges by side.
     #[getter]
     fn edges(&self) -> BTreeMap<&'static str, String> {
         sides_of(&self.recipe.edges)
     }
 
-    /// The folder that its paths are relative to.
+    /// Returns the folder to which its paths are relative.
     #[getter]
     fn folder(&self) -> PathBuf {
         self.recipe.folder.to_path_buf()
     }
 
-    /// Whether it begins with the elevation model that comes with the presets.
+    /// Returns true if it starts from the elevation model that comes with the presets.
     #[getter]
     fn own_model(&self) -> bool {
         self.own_model
     }
 
-    /// The recipe as TOML, every parameter spelt out.
+    /// Returns the recipe as TOML with the values of all parameters.
     fn to_toml(&self) -> String {
         self.recipe.to_toml()
     }
 
-    /// Fingerprint of the resolved recipe.
+    /// Returns the fingerprint of the resolved recipe.
     fn hash(&self) -> String {
         self.recipe.hash()
     }
 
-    /// Writes it into a file.
+    /// Writes the recipe to a file.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         self.recipe.save(&path).map_err(raised)
     }

@@ -1,4 +1,4 @@
-//! [`Run`]: a recipe at work. The loop is Python's: it sees signals between two steps.
+//! [`Run`]: the execution of a recipe. The loop is in Python, which handles signals between two steps.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -15,12 +15,12 @@ use crate::land::{Terrain, layer_of, names, put};
 use crate::pool::work;
 use crate::recipe::{Recipe, written};
 
-/// A recipe at work.
+/// The execution of a recipe.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct Run(Mutex<thalweg_sim::run::Run>);
 
-/// Where a run stands after a step: label, stage, level and levels, step and steps of the turn, and of all, years, and the step's ledger
-/// as JSON, for its sums may be beyond 64 bits.
+/// The progress of a run after a step: label, stage, level and number of levels, step and number of steps of the turn,
+/// the same of the run, years, and the mass balance of the step as JSON, because its sums may exceed 64 bits.
 type Step = (String, Option<usize>, [usize; 2], [u32; 2], [u64; 2], Option<f64>, String);
 
 impl Run {
@@ -38,7 +38,7 @@ impl Run {
 
 #[pymethods]
 impl Run {
-    /// A run from the recipe's own start, or over a terrain.
+    /// Creates a run from the recipe's own start, or over a terrain.
     #[new]
     #[pyo3(signature = (recipe, terrain=None))]
     fn new(py: Python<'_>, recipe: &Recipe, terrain: Option<&Terrain>) -> PyResult<Self> {
@@ -60,26 +60,26 @@ impl Run {
         Ok(Self::of(run))
     }
 
-    /// A run taken up from its file.
+    /// Resumes a run from its file.
     #[staticmethod]
     fn resume(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         work(py, || thalweg_sim::run::Run::resume(&path)).map(|(run, _)| Self::of(run))
     }
 
-    /// A run taken up from the bytes of its file.
+    /// Resumes a run from the bytes of its file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         work(py, || thalweg_sim::run::Run::resume_bytes(bytes)).map(|(run, _)| Self::of(run))
     }
 
-    /// Saves it into a file.
+    /// Saves the run to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut held = self.held()?;
         let run: &mut thalweg_sim::run::Run = &mut held;
         work(py, move || run.save(&path, &Json::Null))
     }
 
-    /// The bytes of the file that it would be saved into.
+    /// Returns the bytes of the file to which the run would be saved.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut held = self.held()?;
         let run: &mut thalweg_sim::run::Run = &mut held;
@@ -87,7 +87,7 @@ impl Run {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Takes the next step; None when all is done.
+    /// Takes the next step; returns None if all steps are done.
     fn step(&self, py: Python<'_>) -> PyResult<Option<Step>> {
         let mut held = self.held()?;
         let run: &mut thalweg_sim::run::Run = &mut held;
@@ -111,86 +111,86 @@ impl Run {
         self.held()?.set(label, parameter, &written(value)?).map_err(raised)
     }
 
-    /// Steps done, and in all.
+    /// Returns the number of steps done, and the total number of steps.
     #[getter]
     fn steps(&self) -> PyResult<[u64; 2]> {
         Ok(self.held()?.steps())
     }
 
-    /// Whether all is done.
+    /// Returns true if all steps are done.
     #[getter]
     fn is_done(&self) -> PyResult<bool> {
         Ok(self.held()?.is_done())
     }
 
-    /// Simulated years so far.
+    /// Returns the simulated years so far.
     #[getter]
     fn years(&self) -> PyResult<Option<f64>> {
         Ok(self.held()?.years())
     }
 
-    /// The recipe, with what was set.
+    /// Returns the recipe, including parameters that were set.
     #[getter]
     fn recipe(&self) -> PyResult<Recipe> {
         Ok(Recipe { recipe: self.held()?.recipe().clone(), own_model: false })
     }
 
-    /// What is to be said of what it began with.
+    /// Returns warnings about the input.
     #[getter]
     fn warnings(&self) -> PyResult<Vec<String>> {
         Ok(self.held()?.input().warnings.clone())
     }
 
-    /// Labels of the stages that never run.
+    /// Returns the labels of the stages that never run.
     #[getter]
     fn idle(&self) -> PyResult<Vec<String>> {
         Ok(self.held()?.idle().into_iter().map(String::from).collect())
     }
 
-    /// Rows and columns of the present level.
+    /// Returns the numbers of rows and columns of the present level.
     #[getter]
     fn shape(&self) -> PyResult<(usize, usize)> {
         Ok(self.held()?.terrain().grid.size.into())
     }
 
-    /// Names of the layers that there are now.
+    /// Returns the names of the present layers.
     #[getter]
     fn layers(&self) -> PyResult<Vec<String>> {
         Ok(names(self.held()?.terrain()))
     }
 
-    /// Heights in metres.
+    /// Returns the heights in metres.
     #[pyo3(signature = (narrow=false))]
     fn height<'py>(&self, py: Python<'py>, narrow: bool) -> PyResult<Bound<'py, PyAny>> {
         let run = self.held()?;
         metres(py, &run.terrain().ground, run.terrain().nodata.as_ref(), narrow)
     }
 
-    /// The values of a layer.
+    /// Returns the values of a layer.
     fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let run = self.held()?;
         let cells = layer_of(run.terrain(), name)?;
         layer(py, &cells)
     }
 
-    /// Puts heights or a layer into the terrain between two steps.
+    /// Replaces the heights or a layer of the terrain between two steps.
     #[pyo3(signature = (name, values))]
     fn put(&self, name: Option<&str>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut run = self.held()?;
         put(run.terrain_mut(), name.unwrap_or(GROUND.name), values)
     }
 
-    /// The terrain as it stands, copied.
+    /// Returns a copy of the present terrain.
     fn terrain(&self) -> PyResult<Terrain> {
         Ok(Terrain(Arc::new(self.held()?.terrain().clone())))
     }
 
-    /// The terrain as it stands, without the margin that is built round the map.
+    /// Returns a copy of the present terrain, without the margin around the map.
     fn map(&self) -> PyResult<Terrain> {
         Ok(Terrain(Arc::new(self.held()?.map().into_owned())))
     }
 
-    /// The report so far, as JSON.
+    /// Returns the report so far as JSON.
     fn report(&self) -> PyResult<String> {
         Ok(self.held()?.report().to_string())
     }

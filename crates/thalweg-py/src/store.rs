@@ -1,21 +1,23 @@
-//! Work by tiles into stores: plans, and the parts of one.
+//! Processing by tiles into stores: plans and their tasks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use thalweg_core::{Edge, Error};
+use thalweg_export::survey::DrainOptions;
 use thalweg_io::{LoadOptions, Unit};
 use thalweg_sim::recipe::{From, LayerSource};
 use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
 
-use crate::array::cells_of_pairs;
 use crate::pool::work;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, operation_of};
 
-/// Writes the plan of an elevation model's drainage, and returns its hash.
+/// Writes the plan of an elevation model's drainage, and returns its hash; `options` are those of the operation
+/// `drain`.
 #[pyfunction]
-#[pyo3(signature = (source, store, plan, tile, *, threshold=None, closed=false, sea_level=None, outlets=Vec::new(), height=None, cell_size=None, metres=false, depressions=false, no_outlines=false))]
+#[pyo3(signature = (source, store, plan, tile, options, *, closed=false, sea_level=None, height=None, cell_size=None, metres=false))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub fn plan_drain(
     py: Python<'_>,
@@ -23,29 +25,18 @@ pub fn plan_drain(
     store: PathBuf,
     plan: PathBuf,
     tile: usize,
-    threshold: Option<f64>,
+    options: &Bound<'_, PyDict>,
     closed: bool,
     sea_level: Option<f64>,
-    outlets: Vec<[usize; 2]>,
     height: Option<[f64; 2]>,
     cell_size: Option<f64>,
     metres: bool,
-    depressions: bool,
-    no_outlines: bool,
 ) -> PyResult<String> {
+    let options: DrainOptions = operation_of(options)?;
     work(py, || {
         let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
-        let asked = DrainJob::of(&source, load)?;
-        let job = DrainJob {
-            threshold,
-            edges,
-            sea_level,
-            outlets: cells_of_pairs(outlets),
-            depressions,
-            no_outlines,
-            ..asked
-        };
+        let job = DrainJob { edges, sea_level, ..DrainJob::new(&source, load, options)? };
         written(Job::Drain(job), &store, &plan, tile)
     })
 }
@@ -65,7 +56,7 @@ pub fn plan_build(
     work(py, || written(Job::Build(BuildJob::part(&recipe.recipe, level, rect)?), &store, &plan, tile))
 }
 
-/// Writes the plan of a recipe of one model over an elevation model, with layers of files, and returns its hash.
+/// Writes the plan of a recipe of one model over an elevation model, with layers from files, and returns its hash.
 #[pyfunction]
 #[pyo3(signature = (recipe, source, store, plan, tile, *, layers=BTreeMap::new(), height=None, cell_size=None, metres=false))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
@@ -109,7 +100,7 @@ fn written(
     Ok(made.hash)
 }
 
-/// A plan with its store, shared with other processes that do other parts of it.
+/// A plan with its store, shared with other processes that execute other tasks of it.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct Work(thalweg_store::Work);
 
@@ -120,29 +111,29 @@ impl Work {
         work(py, || thalweg_store::Work::open(Plan::read(&plan)?, Access::Shared)).map(Self)
     }
 
-    /// Names of the stages.
+    /// Returns the names of the stages.
     #[getter]
     fn stages(&self) -> Vec<String> {
         self.0.plan().stages.iter().map(|stage| stage.name.clone()).collect()
     }
 
-    /// Number of tiles.
+    /// Returns the number of tiles.
     #[getter]
     fn tiles(&self) -> usize {
         self.0.plan().tiles
     }
 
-    /// Does a tile of a stage; says what it waits for, if it cannot be done yet.
+    /// Computes a tile of a stage; if that is not possible yet, returns the missing prerequisite.
     fn tile(&self, py: Python<'_>, stage: usize, tile: usize) -> PyResult<Option<String>> {
         self.part(py, Task::Tile { stage, tile })
     }
 
-    /// Solves a stage out of its tiles; says what it waits for, if it cannot be done yet.
+    /// Solves a stage from its tiles; if that is not possible yet, returns the missing prerequisite.
     fn solve(&self, py: Python<'_>, stage: usize) -> PyResult<Option<String>> {
         self.part(py, Task::Solve { stage })
     }
 
-    /// What was found, as JSON; it is written beside the store, too.
+    /// Returns the report as JSON, and writes it next to the store.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         work(py, || {
             self.0.write_report()?;
@@ -150,7 +141,7 @@ impl Work {
         })
     }
 
-    /// Makes anew what is missing or altered of what was done, and returns how many tiles that were.
+    /// Recomputes finished tiles that are missing or altered, and returns their number.
     fn mend(&self, py: Python<'_>) -> PyResult<usize> {
         work(py, || {
             let faults = self.0.verify(Level::Bytes)?;
@@ -169,7 +160,7 @@ impl Work {
     }
 }
 
-/// Tiles of a store that are missing or altered: layer, tile, what is wrong.
+/// Returns the tiles of a store that are missing or altered: layer, tile and problem.
 #[pyfunction]
 pub fn verify(py: Python<'_>, store: PathBuf) -> PyResult<Vec<(String, usize, String)>> {
     let faults = work(py, || Store::open_read(&store)?.verify(Level::Bytes));

@@ -1,4 +1,4 @@
-//! Textures: what covers a terrain.
+//! Textures: the cover of a terrain.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,48 +6,37 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use thalweg_core::{Error, Field};
+use thalweg_core::Field;
 use thalweg_export::world_folder::{read_world, reads_of, rules_of};
 use thalweg_io::apart::apart;
 use thalweg_io::textures::MANIFEST;
 use thalweg_io::{LoadOptions, check_textures, draft_textures, output};
 use thalweg_models::rocks::Rock;
 use thalweg_render::products::normals::Depth;
-use thalweg_render::products::textures::{MATERIALS, SeenFrom, TextureOptions, TextureRules, Textures};
+use thalweg_render::products::textures::{MATERIALS, TextureOptions, TextureRules, Textures};
 
 use crate::array::array;
-use crate::error::raised;
 use crate::export::Source;
 use crate::land::Terrain;
 use crate::pool::work;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, operation_of};
 
-/// Names of materials, what weights sum to, metres between samples, arrays by name, the terrain that was covered, and what is to be said.
+/// Names of materials, sum of the weights, metres between samples, arrays by name, the covered terrain, and warnings.
 type Found<'py> = (Vec<&'static str>, u16, f64, Bound<'py, PyDict>, Terrain, Vec<String>);
 
-/// Textures of a terrain or of what a path holds; writes them into `folder` where one is given. The rules are the recipe's, else those of
-/// the folder's recipe, else the usual ones.
+/// Computes the textures of a terrain or of the file or folder at a path, and writes them to `folder` if there is one.
+/// The rules are those of the recipe, otherwise those of the folder's recipe, otherwise the default ones.
 #[pyfunction]
-#[pyo3(signature = (source, *, start=None, recipe=None, size=None, bits=8, from_air=false, folder=None))]
-#[allow(clippy::too_many_arguments)] // keywords of Python
+#[pyo3(signature = (source, options, *, start=None, recipe=None, folder=None))]
 pub fn textures<'py>(
     py: Python<'py>,
     source: Source<'_>,
+    options: &Bound<'py, PyDict>,
     start: Option<&Terrain>,
     recipe: Option<&Recipe>,
-    size: Option<usize>,
-    bits: u32,
-    from_air: bool,
     folder: Option<PathBuf>,
 ) -> PyResult<Found<'py>> {
-    let depth = match bits {
-        8 => Depth::Eight,
-        16 => Depth::Sixteen,
-        _ => return Err(raised(Error::value("bits", bits, "8, 16"))),
-    };
-    if let Some(size) = size.filter(|size| !(1..=65_536).contains(size)) {
-        return Err(raised(Error::value("size", size, "1 to 65536 samples on the longer side")));
-    }
+    let options: TextureOptions = operation_of(options)?;
     let (held, path) = match source {
         Source::Held(terrain) => (Some(Arc::clone(&terrain.0)), None),
         Source::Path(path) => (None, Some(path)),
@@ -69,9 +58,7 @@ pub fn textures<'py>(
             }
         };
         let (rules, rock) = rules.or(own).unwrap_or_else(|| (TextureRules::default(), Rock::usual()));
-        let seen = if from_air { SeenFrom::Air } else { SeenFrom::Ground };
-        let options = TextureOptions { size, depth, seen, start: start.as_deref() };
-        let made = Textures::of(&terrain, &rules, rock, &options)?;
+        let made = Textures::of(&terrain, &rules, rock, &options, start.as_deref())?;
         if let Some(folder) = folder {
             output::make_folder(&folder)?;
             draft_textures(&folder, &made)?.commit(&reads)?;
@@ -80,7 +67,7 @@ pub fn textures<'py>(
     })?;
     let maps = PyDict::new(py);
     let (full, cell) = (made.full, made.cell);
-    match depth {
+    match options.bits {
         Depth::Eight => {
             maps.set_item("weights", stacked(py, made.weights.map(|cell| cell.map(|weight| weight as u8)))?)?
         }
@@ -99,7 +86,7 @@ pub fn textures<'py>(
     Ok((MATERIALS.iter().map(|material| material.name).collect(), full, cell, maps, Terrain(terrain), said))
 }
 
-/// An array of rows, columns and what stands in each cell.
+/// Converts a field of arrays to an array with the axes row, column and element.
 fn stacked<'py, T: Element + Copy, const N: usize>(
     py: Python<'py>,
     field: Field<[T; N]>,

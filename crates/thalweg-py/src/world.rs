@@ -1,4 +1,4 @@
-//! [`World`]: tiles of worlds of any size.
+//! [`World`]: a world of any size, computed tile by tile.
 
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +15,20 @@ use crate::land::Terrain;
 use crate::pool::{work, work_watched};
 use crate::recipe::Recipe;
 
-/// A world at all its levels.
+/// A world with all its levels.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct World {
     recipe: thalweg_sim::recipe::Recipe,
     tile: usize,
-    /// The world, and the process that opened it: its locks mean nothing after a fork, which opens it anew.
+    /// The world, and the process that opened it: its locks are invalid after a fork, so the forked process opens it
+    /// again.
     open: Mutex<(u32, thalweg_sim::world::World)>,
 }
 
-/// A vertex of a river: eastward, southward, height, catchment, discharge.
+/// A vertex of a river: eastward and southward coordinates, height, drainage area, discharge.
 type Vertex = [f64; 5];
 
-/// A river: its number, that of the one it joins, its vertices.
+/// A river: its number, that of the river that it joins, its vertices.
 type River = (u64, Option<u64>, Vec<Vertex>);
 
 fn opened(
@@ -38,12 +39,13 @@ fn opened(
 }
 
 impl World {
-    /// The world, which shares what is kept. The lock is held for a moment only, by who holds the interpreter.
+    /// Returns the world, which shares its caches. The mutex is locked only briefly, by a thread with the interpreter
+    /// lock.
     fn world(&self) -> PyResult<thalweg_sim::world::World> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.0 != process::id() {
             let new = (process::id(), opened(&self.recipe, self.tile).map_err(raised)?);
-            // What the parent's threads held is never given back here.
+            // Resources that the parent's threads had locked can never be released in this process.
             std::mem::forget(std::mem::replace(&mut *open, new));
         }
         Ok(open.1.clone())
@@ -71,7 +73,7 @@ impl World {
 
 #[pymethods]
 impl World {
-    /// The world of a recipe.
+    /// Creates the world of a recipe.
     #[new]
     fn new(recipe: &Recipe, tile: usize) -> PyResult<Self> {
         let recipe = recipe.recipe.clone();
@@ -79,26 +81,26 @@ impl World {
         Ok(Self { recipe, tile, open })
     }
 
-    /// The recipe.
+    /// Returns the recipe.
     #[getter]
     fn recipe(&self) -> Recipe {
         Recipe { recipe: self.recipe.clone(), own_model: false }
     }
 
-    /// Cells of a tile's side.
+    /// Returns the side of a tile in cells.
     #[getter]
     fn tile_side(&self) -> usize {
         self.tile
     }
 
-    /// Width of a level's cells in metres.
+    /// Returns the width of a level's cells in metres.
     fn width(&self, level: u32) -> PyResult<f64> {
         let world = self.world()?;
         world.frame().check(level).map_err(raised)?;
         Ok(world.frame().width(level))
     }
 
-    /// First row and column of a level, and those after the last.
+    /// Returns the first row and column of a level, and the row and column after its last.
     fn bounds(&self, level: u32) -> PyResult<([i64; 2], [i64; 2])> {
         let world = self.world()?;
         world.frame().check(level).map_err(raised)?;
@@ -106,23 +108,24 @@ impl World {
         Ok((rect.start.into(), rect.end.into()))
     }
 
-    /// The tile of a level that holds a place in world metres, eastward and southward.
+    /// Computes the tile of a level that contains a point in world metres, eastward and southward.
     fn tile(&self, py: Python<'_>, level: u32, x: f64, y: f64) -> PyResult<Terrain> {
         self.part(py, level, |world| Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?))))
     }
 
-    /// A rectangle of a level: first row and column, rows and columns.
+    /// Computes a rectangle of a level, from its first row and column and its numbers of rows and columns.
     fn window(&self, py: Python<'_>, level: u32, start: [i64; 2], size: [usize; 2]) -> PyResult<Terrain> {
         self.part(py, level, |_| Ok(CellRect::new(start, size)))
     }
 
-    /// Height of the ground at a place, in metres.
+    /// Returns the elevation at a point in metres.
     fn height_at(&self, py: Python<'_>, x: f64, y: f64, level: u32) -> PyResult<f64> {
         let world = self.world()?;
         work(py, || world.height_at(x, y, level))
     }
 
-    /// The way of water from a place to where it ends, at most so many cells: x, y and height of each; and how it ends.
+    /// Computes the flow path from a point to its end, with at most `most` cells; returns x, y and height of each cell,
+    /// and the kind of end.
     fn follow<'py>(
         &self,
         py: Python<'py>,
@@ -149,7 +152,8 @@ impl World {
         Ok((PyArray1::from_vec(py, flat).reshape([rows, 3])?.into_any(), end))
     }
 
-    /// Rivers of a rectangle of a level with catchments of so many m² and more: number, the number of the one it joins, vertices.
+    /// Computes the rivers in a rectangle of a level whose drainage area is at least `least` m²; returns the number of
+    /// each river, the number of the river that it joins, and its vertices.
     fn rivers(
         &self,
         py: Python<'_>,

@@ -120,10 +120,18 @@ impl Joins {
         for join in self.at_work(level, width) {
             let (reach, sweeps) = (join.reach(level, width), join.sweeps(level, width));
             if reach > FARTHEST {
-                return Err(Error::value("reach of a joined operator", reach, format!("{FARTHEST} cells at most")));
+                return Err(Error::value(
+                    "reach of a custom refinement operator",
+                    reach,
+                    format!("at most {FARTHEST} cells"),
+                ));
             }
             if !(1..=MOST_SWEEPS).contains(&sweeps) {
-                return Err(Error::value("sweeps of a joined operator", sweeps, format!("1 to {MOST_SWEEPS}")));
+                return Err(Error::value(
+                    "sweeps of a custom refinement operator",
+                    sweeps,
+                    format!("1 to {MOST_SWEEPS}"),
+                ));
             }
         }
         Ok(())

@@ -77,7 +77,7 @@ impl Frame {
         if counted < narrowest {
             return (counted, "rows and columns from -2^60 to 2^60".into());
         }
-        (narrowest, format!("cells of {NARROWEST} m, which heights of 1/65536 m can still resolve"))
+        (narrowest, format!("cells of {NARROWEST} m are the finest that heights of 1/65536 m resolve"))
     }
 
     /// Checks that a level's cells are not too narrow, and not too many to be counted.
@@ -126,7 +126,7 @@ impl Frame {
 pub fn check_window(rect: CellRect<i64>, world: CellRect<i64>) -> Result<()> {
     rect.check("window", world)?;
     if (rect.rows() as u64).checked_mul(rect.cols() as u64).is_none_or(|cells| cells > MOST_CELLS) {
-        return Err(Error::value("window", rect.describe(), format!("{MOST_CELLS} cells at most")));
+        return Err(Error::value("window", rect.describe(), format!("at most {MOST_CELLS} cells")));
     }
     Ok(())
 }
@@ -278,7 +278,7 @@ impl LocalWindow {
                     return Err(Error::value("height of the receiver", format!("{lower} {}", place()), allowed));
                 }
                 if self.area[to] < area && self.ground[to].0 > sea {
-                    let allowed = format!("{area} m² or more (catchments grow downstream)");
+                    let allowed = format!("{area} m² or more (drainage areas grow downstream)");
                     return Err(Error::value(
                         "area of the receiver",
                         format!("{} m² {}", self.area[to], place()),

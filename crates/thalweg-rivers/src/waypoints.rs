@@ -174,7 +174,7 @@ pub fn mouths(terrain: &Terrain) -> Result<Vec<Cell>> {
 pub fn passes(terrain: &Terrain) -> Result<Vec<Pass>> {
     let cells = cells(terrain, PASSES)?;
     let Some(table) = terrain.tables.get(PASSES) else { return Ok(Vec::new()) };
-    let reaches = table.floats("reach").ok_or_else(|| Error::layer(PASSES, "is a table without the column reach"))?;
+    let reaches = table.floats("reach").ok_or_else(|| Error::layer(PASSES, "must be a table with the column reach"))?;
     Ok(cells.into_iter().zip(reaches).map(|(cell, reach)| Pass { cell, reach: f64::from(*reach) }).collect())
 }
 

@@ -177,7 +177,7 @@ fn state(model: &dyn Model) -> Result<(), How> {
     for step in 0..model.steps(&dropped.grid) {
         model.start(&dropped.grid)?.step(&mut dropped, tick(step))?;
     }
-    ask_same(&whole, &dropped, "where the stepper is started anew for every step")
+    ask_same(&whole, &dropped, "if the stepper is restarted for each step")
 }
 
 fn tiled(model: &dyn Model) -> Result<(), How> {
@@ -188,7 +188,7 @@ fn tiled(model: &dyn Model) -> Result<(), How> {
     let mut swept = whole.clone();
     run(model, &mut whole)?;
     tiles::sweep(model, &mut swept, tick(0).key, 110)?;
-    ask_same(&whole, &swept, "by tiles")
+    ask_same(&whole, &swept, "if the model runs by tiles")
 }
 
 fn turns(model: &dyn Model) -> Result<(), How> {
@@ -200,7 +200,7 @@ fn turns(model: &dyn Model) -> Result<(), How> {
     let start = rough(model, [47, 61])?;
     let mut straight = start.clone();
     run(model, &mut straight)?;
-    for (turn, said) in [(turned as Turn, "on turned ground"), (mirrored, "on mirrored ground")] {
+    for (turn, said) in [(turned as Turn, "on rotated terrain"), (mirrored, "on mirrored terrain")] {
         let mut other = transform(&specs, &start, turn);
         run(model, &mut other)?;
         ask_same(&transform(&specs, &straight, turn), &other, said)?;
@@ -239,7 +239,7 @@ fn loops(model: &dyn Model) -> Result<(), How> {
                     Ok::<_, Error>(())
                 })
             })?;
-            ask_same(&rolled(&here, by), &other, &format!("where a world looped {looped:?} is seen from {by:?} on"))?;
+            ask_same(&rolled(&here, by), &other, &format!("if a world looped {looped:?} is shifted by {by:?}"))?;
             ask(other.solid() - before == budget.solid_change(), || "mass does not close in a looped world".into())?;
         }
     }
@@ -352,12 +352,16 @@ fn mass(model: &dyn Model) -> Result<(), How> {
             budget += stepper.step(&mut terrain, tick(step))?;
             let (change, said) = (terrain.solid() - before, budget.solid_change());
             ask(change == said, || {
-                format!("after step {step} the ground has changed by {change}, the ledger by {said}")
+                format!(
+                    "after step {step} the solid volume has changed by {change}, and the mass balance states {said}"
+                )
             })?;
         }
-        ask(edge == Edge::Open || budget.exported == 0, || format!("{} left over walls", budget.exported))?;
+        ask(edge == Edge::Open || budget.exported == 0, || {
+            format!("{} units left across closed edges", budget.exported)
+        })?;
         let is_whole = terrain.loose.iter().all(|loose| loose.as_slice().iter().all(|h| h.0 >= 0));
-        ask(is_whole, || "loose ground is negative".into())?;
+        ask(is_whole, || "the thickness of sediment is negative".into())?;
     }
     Ok(())
 }
@@ -453,12 +457,14 @@ fn few_steps(model: &dyn Model, ground: &Terrain) -> Result<(), How> {
 fn declaration(model: &dyn Model) -> Result<(), How> {
     let about = model.about();
     let is_plain = about.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    ask(is_plain && !about.name.is_empty(), || "the name is of a-z, 0-9 and _".into())?;
-    ask(model.page().contains("Source:"), || "the page names its source".into())?;
-    ask(about.summary.ends_with('.') && !about.source.is_empty(), || "the model says what it is".into())?;
+    ask(is_plain && !about.name.is_empty(), || "its name must consist of a-z, 0-9 and _".into())?;
+    ask(model.page().contains("Source:"), || "its page must name its source".into())?;
+    ask(about.summary.ends_with('.') && !about.source.is_empty(), || {
+        "it must have a source and a summary that ends with a full stop".into()
+    })?;
     for param in model.declared() {
         let is_said = param.meaning.len() > 10 && !param.unit.is_empty() && !param.source.is_empty();
-        ask(is_said, || format!("{} has a meaning, a unit, a source", param.name))?;
+        ask(is_said, || format!("{} must have a meaning, a unit and a source", param.name))?;
         model.clone_box().set(about.name, param.name, &param.default.into())?;
     }
     let mut terrain = rough(model, [40, 50])?;
@@ -467,15 +473,15 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
     for (name, layer) in &terrain.layers {
         let is_known =
             |spec: &&LayerSpec| (spec.name, spec.unit, spec.cells) == (name, &layer.unit, layer.cells.cell_type());
-        ask(known.iter().any(is_known), || format!("{name} is left and not declared"))?;
+        ask(known.iter().any(is_known), || format!("{name} is written but not declared"))?;
     }
-    ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "loose ground is made and not declared".into())?;
+    ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "sediment is produced but not declared".into())?;
     let is_exact = |spec: &LayerSpec| spec.traits.mass != Mass::Solid || spec.cells == CellType::Height;
     ask(about.writes.iter().all(is_exact), || "a layer that counts as solid has cells other than heights".into())?;
     let left = |(name, rows): (&String, &thalweg_core::terrain::Table)| {
         rows.carried().is_some() || !about.tables.contains(&name.as_str())
     };
-    ask(!terrain.tables.iter().any(left), || "something is carried on when it ends".into())
+    ask(!terrain.tables.iter().any(left), || "it leaves a table that is internal or not declared".into())
 }
 
 fn factors(model: &dyn Model) -> Result<(), How> {
@@ -492,7 +498,7 @@ fn factors(model: &dyn Model) -> Result<(), How> {
     }
     run(model, &mut plain)?;
     run(model, &mut masked)?;
-    ask(plain.ground == masked.ground, || "the ground differs where hardness and protect are 0 and rain is 1".into())
+    ask(plain.ground == masked.ground, || "the elevation differs where hardness and protect are 0 and rain is 1".into())
 }
 
 fn family(model: &dyn Model) -> Result<(), How> {
@@ -516,9 +522,9 @@ fn family(model: &dyn Model) -> Result<(), How> {
         let before = land.ground.clone();
         run(model, &mut land)?;
         if land.ground != before {
-            return ask(!only_looks, || format!("the ground of {name} is another"));
+            return ask(!only_looks, || format!("it changes the elevation of {name}"));
         }
     }
     // A model that only carries user edits does nothing by itself.
-    ask(only_looks || model.plays(Role::Strokes), || "it changes the ground of no land".into())
+    ask(only_looks || model.plays(Role::Strokes), || "it does not change the elevation of any terrain".into())
 }

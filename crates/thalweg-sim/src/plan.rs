@@ -308,7 +308,7 @@ impl Recipe {
         let part = 1usize << levels;
         if !self.cells.is_multiple_of(part) {
             let [less, more] = [self.cells / part, self.cells / part + 1].map(|n| n * part);
-            let allowed = format!("a multiple of {part}, for {levels} of its levels are local: {less} or {more}");
+            let allowed = format!("a multiple of {part}, because {levels} of its levels are local: {less} or {more}");
             return Err(Error::value("cells", self.cells, allowed));
         }
         if let LocalFrom::Cells(from) = local_from
@@ -319,7 +319,7 @@ impl Recipe {
             return Err(Error::value(
                 "cells",
                 self.cells,
-                format!("the global level's {from} doubled: {less} or {more}"),
+                format!("the global level's {from} times a power of 2: {less} or {more}"),
             ));
         }
         Ok(levels)
@@ -362,26 +362,30 @@ impl Recipe {
                 }
                 let [less, more] = [cells / part, cells / part + 1].map(|n| n * part);
                 let allowed =
-                    format!("a multiple of {part}, for it is built in {} levels: {less} or {more}", halvings + 1);
+                    format!("a multiple of {part}, because it is built in {} levels: {less} or {more}", halvings + 1);
                 return Err(Error::value("cells", cells, allowed));
             }
         };
         if cells < first {
-            return Err(Error::value("cells", cells, format!("{first} (the coarsest level) and more")));
+            return Err(Error::value("cells", cells, format!("{first} (the coarsest level) or more")));
         }
         let halvings = (cells / first).ilog2();
         if first << halvings != cells {
-            let allowed =
-                format!("the coarsest level's {first} doubled: {} or {}", first << halvings, first << (halvings + 1));
+            let allowed = format!(
+                "the coarsest level's {first} times a power of 2: {} or {}",
+                first << halvings,
+                first << (halvings + 1)
+            );
             return Err(Error::value("cells", cells, allowed));
         }
         if halvings == 0 || self.off(first as f64) <= OFF {
             return Ok(halvings);
         }
         let fitting = (1..halvings).map(|k| first << k).find(|first| self.off(*first as f64) <= OFF);
-        let fitting = fitting.map_or("none, for one level".into(), |first| format!("{first} and more"));
-        let allowed =
-            format!("{fitting}: whole cells of the first level miss the extent's short side by more than 1 %");
+        let fitting = fitting.map_or("none, which makes one level".into(), |first| format!("{first} or more"));
+        let allowed = format!(
+            "{fitting}, because whole cells of the first level differ from the extent's short side by more than 1 %"
+        );
         Err(Error::value("coarsest", first, allowed))
     }
 
@@ -499,7 +503,7 @@ impl Recipe {
         let Some((stage, most)) = self.ends(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
         let all = self.ends(*cell).map(|(_, most)| most).fold(local, u32::min);
         let problem = format!(
-            "only applies to cells of {last} m and wider: finer levels are local, and this stage reaches over the whole \
+            "only applies to cells of {last} m or more: finer levels are local, and this stage needs the whole \
              terrain; set local_from = {} or \"{} m\" to run it there",
             self.cells >> all,
             doubled(*cell, all)

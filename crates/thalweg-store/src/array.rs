@@ -43,7 +43,7 @@ impl ZarrArray {
         let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
             return Err(missing(folder));
         };
-        let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+        let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
         let meta = Meta::parse(text).map_err(|problem| Error::file(&path, problem))?;
         meta.check_upright().map_err(|problem| Error::file(folder, problem))?;
         let mut head = Head::new(meta.size, meta.kind);
@@ -190,13 +190,13 @@ impl Meet {
 fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Vec<u8>> {
     let length = range.end - range.start;
     if length > MAX_CHUNK_BYTES {
-        return Err(Error::file(path, format!("has a chunk of {length} bytes; at most {MAX_CHUNK_BYTES} are read")));
+        return Err(Error::file(path, format!("has a chunk of {length} bytes; at most {MAX_CHUNK_BYTES} are allowed")));
     }
     file.seek(SeekFrom::Start(range.start)).map_err(Error::io(path, "read"))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
     if bytes.len() as u64 != length {
-        return Err(Error::file(path, "is shorter than it was a moment ago"));
+        return Err(Error::file(path, "became shorter while it was read"));
     }
     Ok(bytes)
 }
@@ -235,14 +235,14 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
     let is_degrees = [&down, &across].iter().any(|unit| unit.starts_with("degree"));
     let odd = [(y, &down), (x, &across)].into_iter().find(|(_, unit)| !is_degrees && !METRES.contains(&unit.as_str()));
     if let Some((name, unit)) = odd {
-        return Err(format!("has its coordinate `{}` in `{}`: allowed is metres", short(name), short(unit)));
+        return Err(format!("has the coordinate `{}` in `{}`; allowed is metres", short(name), short(unit)));
     }
     let mut steps = [None; 2];
     for ((step, line), name) in steps.iter_mut().zip([&rows, &cols]).zip([y, x]) {
         if line.len() < 2 {
             return Ok(None);
         }
-        let uneven = || format!("has a coordinate `{}` that is not even: allowed is one step", short(name));
+        let uneven = || format!("has a coordinate `{}` with unequal steps; allowed is a constant step", short(name));
         *step = Some(place::even(line).ok_or_else(uneven)?);
     }
     let [Some((north, down)), Some((west, right))] = steps else { return Ok(None) };
@@ -257,7 +257,7 @@ const METRES: [&str; 7] = ["", "1", "m", "metre", "meter", "metres", "meters"];
 pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
     let path = folder.join(ZARR);
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
-    let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+    let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
     if document(text, "group").is_err() {
         return Ok(Vec::new());
     }
@@ -270,7 +270,7 @@ pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
     let mut names: Vec<String> = named.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     if names.is_empty() {
-        return Err(Error::file(folder, "is a group of Zarr without maps: it has no array of two dimensions"));
+        return Err(Error::file(folder, "is a Zarr group without maps: it has no array of two dimensions"));
     }
     Ok(names)
 }
@@ -278,12 +278,12 @@ pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
 /// Makes the error for a folder without Zarr v3 metadata.
 pub fn missing(folder: &Path) -> Error {
     if !folder.exists() {
-        return Error::missing(shown(folder), "give a folder of Zarr version 3");
+        return Error::missing(shown(folder), "give a folder in Zarr version 3");
     }
     if [".zarray", ".zgroup", ".zmetadata"].iter().any(|name| folder.join(name).exists()) {
-        return Error::file(folder, "is Zarr of version 2; version 3 is read: write it anew as such");
+        return Error::file(folder, "is Zarr version 2; only version 3 is supported: convert it to version 3");
     }
-    Error::file(folder, format!("is no Zarr of version 3: it has no {ZARR}"))
+    Error::file(folder, format!("is not Zarr version 3: it has no {ZARR}"))
 }
 
 impl WindowedMap for ZarrArray {

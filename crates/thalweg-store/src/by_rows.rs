@@ -6,7 +6,7 @@ use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::HeightReading;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::shade::ShadeOptions;
-use thalweg_render::products::measure::{MeasureSettings, Measures, measure_bytes, measure_rows};
+use thalweg_render::products::measure::{MeasureOptions, Measures, measure_bytes, measure_rows};
 use thalweg_tiled::layer::NO_HEIGHT;
 
 use crate::source::{ElevationFile, LOOK};
@@ -73,7 +73,7 @@ impl<'a> MapRows<'a> {
     }
 
     /// The maximum memory of [`MapRows::measure`] in bytes.
-    pub fn measure_bytes(file: &ElevationFile, settings: &MeasureSettings) -> u64 {
+    pub fn measure_bytes(file: &ElevationFile, settings: &MeasureOptions) -> u64 {
         let cols = file.grid().cols();
         // `measure_rows` reads bands of 256 rows with a margin of `search` rows above and below.
         PROCESS + measure_bytes(cols, settings) + Self::source_bytes(file, 256 + 2 * settings.search)
@@ -97,7 +97,7 @@ impl<'a> MapRows<'a> {
     ///
     /// # Errors
     /// Returns the errors of [`measure_rows`].
-    pub fn measure(&self, settings: &MeasureSettings) -> Result<Measures> {
+    pub fn measure(&self, settings: &MeasureOptions) -> Result<Measures> {
         measure_rows(&self.grid, settings, &mut |rows| self.terrain(rows))
     }
 

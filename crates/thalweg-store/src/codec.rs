@@ -66,7 +66,9 @@ impl Chain {
                     chain.big_endian = match codec["configuration"]["endian"].as_str() {
                         None | Some("little") => false,
                         Some("big") => true,
-                        Some(other) => return Err(format!("has the byte order `{other}`; little and big are read")),
+                        Some(other) => {
+                            return Err(format!("has the byte order `{other}`; supported are little and big"));
+                        }
                     };
                     continue;
                 }
@@ -78,19 +80,21 @@ impl Chain {
                 "crc32c" => Step::Crc32c,
                 _ => {
                     return Err(format!(
-                        "has the codec `{}` in place {k}; read are bytes, then zstd, gzip and crc32c, and sharding_indexed of these",
+                        "has the codec `{}` at position {k}; supported are bytes, then zstd, gzip and crc32c, and \
+                         sharding_indexed of these",
                         name.chars().take(40).collect::<String>()
                     ));
                 }
             };
             if step != Step::Crc32c && std::mem::replace(&mut compressed, true) {
-                return Err("is compressed twice, which is not read".to_string());
+                return Err("is compressed twice, which is not supported".to_string());
             }
             chain.steps.push(step);
         }
         if list.first().is_none_or(|codec| name_of(codec) != "bytes") {
             return Err(
-                "has no codec `bytes` before the others; arrays that are transposed or packed are not read".to_string()
+                "has no codec `bytes` before the others; arrays that are transposed or packed are not supported"
+                    .to_string(),
             );
         }
         Ok(chain)
@@ -100,7 +104,7 @@ impl Chain {
     pub fn encode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         self.steps.iter().try_fold(bytes, |mut bytes, step| match step {
             Step::Zstd { level, checksum } => zstd_of(&bytes, *level, *checksum),
-            Step::Gzip => Err("gzip is read, not written".to_string()),
+            Step::Gzip => Err("gzip can be read but not written".to_string()),
             Step::Crc32c => {
                 bytes.extend(crc32c(&bytes).to_le_bytes());
                 Ok(bytes)
@@ -127,14 +131,14 @@ impl Chain {
                 Step::Crc32c => {
                     let (head, sum) = bytes.split_last_chunk::<4>().ok_or("is shorter than its checksum")?;
                     if crc32c(head).to_le_bytes() != *sum {
-                        return Err("has another checksum than is written in it".to_string());
+                        return Err("does not match its checksum".to_string());
                     }
                     head.to_vec().into()
                 }
             };
         }
         if bytes.len() != length {
-            return Err(format!("has {} bytes where {length} are needed", bytes.len()));
+            return Err(format!("has {} bytes; {length} are required", bytes.len()));
         }
         Ok(bytes.into_owned())
     }
@@ -172,7 +176,7 @@ impl Codecs {
             return Chain::parse(list).map(Self::Plain);
         }
         if list.len() > 1 {
-            return Err("has codecs beyond sharding_indexed, which are not read".to_string());
+            return Err("has codecs in addition to sharding_indexed, which are not supported".to_string());
         }
         let about = &list[0]["configuration"];
         let part = |key: &str| about[key].as_array().ok_or_else(|| format!("is broken: its shards have no {key}"));
@@ -186,12 +190,14 @@ impl Codecs {
         })?;
         let index = Chain::parse(part("index_codecs")?)?;
         if index.fixed(0).is_none() {
-            return Err("has an index of shards that is compressed, which is not read".to_string());
+            return Err("has a compressed index of shards, which is not supported".to_string());
         }
         let index_last = match about["index_location"].as_str() {
             None | Some("end") => true,
             Some("start") => false,
-            Some(other) => return Err(format!("is broken: the index of its shards lies at the `{other}`")),
+            Some(other) => {
+                return Err(format!("is broken: the index of its shards is at the `{other}`; allowed is start or end"));
+            }
         };
         Ok(Self::Sharded(Shard { inner, chain: Chain::parse(part("codecs")?)?, index, index_last }))
     }
@@ -240,7 +246,7 @@ impl Shard {
             .map(|place| match place {
                 [NONE, NONE] => Ok(None),
                 [at, bytes] if at.checked_add(bytes).is_some_and(|end| end <= length) => Ok(Some(place)),
-                _ => Err("has an index of chunks that lie outside it".to_string()),
+                _ => Err("has an index with chunks outside it".to_string()),
             })
             .collect()
     }

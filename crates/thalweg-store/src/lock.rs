@@ -40,7 +40,7 @@ impl Lock {
         let [path, holders] = NAMES.map(|name| marks.join(name));
         for path in [&path, &holders] {
             if fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
-                return Err(Error::file(path, "is no plain file, and no lock of ours"));
+                return Err(Error::file(path, "is not a regular file, so it is not a lock of thalweg"));
             }
         }
         let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
@@ -63,7 +63,10 @@ impl Lock {
             }
             Err(TryLockError::WouldBlock) => {
                 let who = holding(&fs::read_to_string(&holders).unwrap_or_default());
-                Err(Error::file(store, format!("is being written by {who}; wait for it, or choose another folder")))
+                Err(Error::file(
+                    store,
+                    format!("is being written by {who}; wait until it ends, or choose another folder"),
+                ))
             }
             Err(TryLockError::Error(error)) => {
                 let warning = format!("{}: cannot be locked against a second run ({error})", path.display());

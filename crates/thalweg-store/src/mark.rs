@@ -48,7 +48,7 @@ impl Mark {
     /// Returns an error if the mark is damaged.
     pub fn read(path: &Path) -> Result<Option<Self>> {
         let Some(bytes) = plain::read_if_there(path, MAX_BYTES)? else { return Ok(None) };
-        let damaged = |error| Error::file(path, format!("is no mark of a tile, or damaged: {error}"));
+        let damaged = |error| Error::file(path, format!("is not the mark of a tile, or is damaged: {error}"));
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 

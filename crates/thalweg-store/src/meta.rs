@@ -53,13 +53,15 @@ pub fn document(text: &str, kind: &str) -> Result<Value, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| format!("is damaged: {error}"))?;
     match document["zarr_format"].as_u64() {
         Some(3) => {}
-        Some(other) => return Err(format!("is Zarr of version {other}; version 3 is read: write it anew as such")),
-        None => return Err("is damaged: it names no zarr_format".to_string()),
+        Some(other) => {
+            return Err(format!("is Zarr version {other}; only version 3 is supported: convert it to version 3"));
+        }
+        None => return Err("is damaged: it has no zarr_format".to_string()),
     }
     match document["node_type"].as_str() {
         Some(found) if found == kind => Ok(document),
         Some(found @ ("array" | "group")) => Err(format!("is a Zarr {found}, not {kind}")),
-        _ => Err("is damaged: it names no node_type".to_string()),
+        _ => Err("is damaged: it has no node_type".to_string()),
     }
 }
 
@@ -69,30 +71,33 @@ impl Meta {
         let about = document(text, "array")?;
         let shape = about["shape"].as_array().ok_or("is damaged: it has no shape")?;
         if shape.len() != 2 {
-            return Err(format!("has {} dimensions; maps have two", shape.len()));
+            return Err(format!("has {} dimensions; a map has two", shape.len()));
         }
         let size = size_of(&about["shape"]).filter(|[rows, cols]| *rows > 0 && *cols > 0);
         let size = size.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| n < isize::MAX as usize / 8));
-        let size = size.ok_or_else(|| format!("has the shape {}; at least 1 × 1 is read", about["shape"]))?;
+        let size = size.ok_or_else(|| format!("has the shape {}; allowed is at least 1 × 1", about["shape"]))?;
         let named = about["data_type"].as_str().unwrap_or("");
         let kind = TYPES.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
         let kind = kind.ok_or_else(|| {
             let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
-            format!("has samples of type {}; read are {}", short(&about["data_type"]), known.join(", "))
+            format!("has samples of type {}; supported are {}", short(&about["data_type"]), known.join(", "))
         })?;
         if about["chunk_grid"]["name"].as_str() != Some("regular") {
-            return Err(format!("has a chunk grid {}; regular ones are read", short(&about["chunk_grid"]["name"])));
+            return Err(format!(
+                "has a chunk grid {}; only regular ones are supported",
+                short(&about["chunk_grid"]["name"])
+            ));
         }
         let chunk = size_of(&about["chunk_grid"]["configuration"]["chunk_shape"]);
         let chunk = chunk.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| (1..=MAX_CHUNK).contains(&n)));
         let chunk = chunk.ok_or_else(|| {
             format!(
-                "has chunks of {}; read are those of 1 to {MAX_CHUNK} cells",
+                "has chunks of {}; allowed is 1 to {MAX_CHUNK} cells",
                 short(&about["chunk_grid"]["configuration"]["chunk_shape"])
             )
         })?;
         if about["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
-            return Err("has storage transformers, which are not read".to_string());
+            return Err("has storage transformers, which are not supported".to_string());
         }
         let encoding = &about["chunk_key_encoding"];
         let separator = encoding["configuration"]["separator"].as_str();
@@ -101,7 +106,7 @@ impl Meta {
             (Some("default"), Some(".")) => ("c.", '.'),
             (Some("v2"), Some("/")) => ("", '/'),
             (Some("v2"), None | Some(".")) => ("", '.'),
-            _ => return Err(format!("names its chunks by {}; default and v2 are read", short(encoding))),
+            _ => return Err(format!("names its chunks by {}; supported are default and v2", short(encoding))),
         };
         let fill = match &about["fill_value"] {
             Value::Number(number) => number.as_f64(),
@@ -114,7 +119,7 @@ impl Meta {
             _ => None,
         };
         let fill =
-            fill.ok_or_else(|| format!("has the fill value {}, which is no number", short(&about["fill_value"])))?;
+            fill.ok_or_else(|| format!("has the fill value {}, which is not a number", short(&about["fill_value"])))?;
         let attributes = about["attributes"].as_object().cloned().unwrap_or_default();
         let codecs = Codecs::parse(&about["codecs"], chunk)?;
         let names = about["dimension_names"].as_array().into_iter().flatten();
@@ -185,7 +190,7 @@ impl Meta {
         if is(0, across) && is(1, down) {
             let [first, second] = [&self.dimensions[0], &self.dimensions[1]];
             return Err(format!(
-                "has the dimensions {first}, {second}; maps are read as {second}, {first}: transpose it"
+                "has the dimensions {first}, {second}; a map must have {second}, {first}: transpose it"
             ));
         }
         Ok(())

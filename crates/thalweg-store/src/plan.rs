@@ -140,11 +140,11 @@ impl Plan {
     /// Returns an error if the file cannot be read, is not a plan, has another version, or was edited.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_text(path, MOST)?;
-        let no_plan = |error| Error::file(path, format!("is no plan: {error}"));
+        let no_plan = |error| Error::file(path, format!("is not a plan: {error}"));
         let document: Value = serde_json::from_str(&text).map_err(no_plan)?;
         // The version is checked first, because a plan of another version has other fields.
         if let Some(other) = document["plan"].as_u64().filter(|version| *version != u64::from(VERSION)) {
-            let problem = format!("is a plan of version {other}; this program knows version {VERSION}");
+            let problem = format!("is a plan of version {other}; this program supports version {VERSION}");
             return Err(Error::file(path, problem));
         }
         let plan: Self = serde_json::from_value(document).map_err(no_plan)?;
@@ -183,7 +183,7 @@ impl Plan {
             return Ok(());
         }
         let what = self.differs().map_or(String::new(), |what| format!(" ({what})"));
-        Err(Error::file(&self.store, format!("is a store of other work{what}: name another output")))
+        Err(Error::file(&self.store, format!("is a store of different work{what}: choose another output")))
     }
 
     /// Describes the first difference from the plan next to the store; `None` if there is none to report.
@@ -192,7 +192,7 @@ impl Plan {
         let known = there.job.sources();
         let is_changed = |(path, print): &(PathBuf, u64)| known.iter().any(|(own, had)| own == path && had != print);
         if let Some((path, _)) = self.job.sources().into_iter().find(is_changed) {
-            return Some(format!("{} was changed since", named(&path)));
+            return Some(format!("{} has changed since", named(&path)));
         }
         let [there, own] = [&there, self].map(|plan| {
             let mut fields = Vec::new();
@@ -204,7 +204,7 @@ impl Plan {
         let name = path.rsplit('.').next().unwrap_or(path);
         let had = there.iter().find(|field| field.0 == *path).map_or("nothing", |field| &field.1);
         let short = |text: &str| text.chars().take(80).collect::<String>();
-        Some(format!("{name} was {}, and is {} now", short(had), short(now)))
+        Some(format!("{name} was {} and is now {}", short(had), short(now)))
     }
 
     /// Writes the plan to a file atomically.
@@ -226,7 +226,8 @@ impl Plan {
         let reckoned = self.reckoned();
         if self.hash != reckoned {
             return Err(format!(
-                "was changed after it was written (its hash is {reckoned}, it says {}); make it anew with `thalweg plan`",
+                "was changed after it was written (its hash is {reckoned}, but it states {}); recreate it with \
+                 `thalweg plan`",
                 self.hash
             ));
         }
@@ -284,7 +285,7 @@ impl Plan {
                 best = Some((plan, at_once));
             }
         }
-        let what = format!("work on {} × {} cells, a tile at once", size[0], size[1]);
+        let what = format!("work on {} × {} cells, one tile at a time", size[0], size[1]);
         best.ok_or_else(|| Error::TooLarge { what, need: shown(least), have: shown(memory) })
     }
 

@@ -37,7 +37,7 @@ impl<'a> Pool<'a> {
         let told = format!("{threads} tiles of {0} × {0} cells at once", work.plan().side);
         memory::check_memory(&told, work.plan().bytes(threads))?;
         let start = |count| ThreadPoolBuilder::new().num_threads(count).build();
-        let refused = |error| Error::value("threads", error, "as many as the system starts");
+        let refused = |error| Error::value("threads", error, "as many as the system can start");
         let solver = start(threads).map_err(refused)?;
         let threads: std::result::Result<_, _> = (0..threads).map(|_| start(1)).collect();
         Ok(Self { work, threads: threads.map_err(refused)?, solver, queue: VecDeque::new() })

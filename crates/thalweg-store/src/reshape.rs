@@ -117,7 +117,7 @@ impl<'a> Reshaped<'a> {
                 range = Some(range.map_or([height; 2], |[low, high]| [low.min(height), high.max(height)]));
             }
         }
-        let range = range.ok_or_else(|| self.file.refuse("has no data in the cells that are asked for".to_string()))?;
+        let range = range.ok_or_else(|| self.file.refuse("has no data in the requested cells".to_string()))?;
         Ok(range.map(|units| f64::from(units) / UNITS))
     }
 
@@ -128,7 +128,7 @@ impl<'a> Reshaped<'a> {
     /// Returns an error if the sample type is neither f32 nor f64, or if a file cannot be read or written.
     pub fn save_cog(&self, path: &Path, sample: SampleType) -> Result<()> {
         if !matches!(sample, SampleType::F32 | SampleType::F64) {
-            return Err(Error::value("sample type", sample, "f32 and f64, by windows"));
+            return Err(Error::value("sample type", sample, "f32 or f64, if the map is processed by windows"));
         }
         let nodata = nodata_beside(self.range()?, self.reading.nodata());
         let head = Head {

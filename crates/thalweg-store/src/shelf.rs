@@ -208,5 +208,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn damaged(path: &Path) -> Error {
-    Error::file(path, "is damaged; remove it, and what it says is worked out again")
+    Error::file(path, "is damaged; remove it, and its content is computed again")
 }

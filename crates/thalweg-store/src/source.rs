@@ -42,7 +42,7 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
         [one] => Ok(upright(ZarrArray::open(&path.join(one))?)),
         many => {
             let problem = format!(
-                "holds several maps: name one of them, such as {}/{} ({})",
+                "has several maps: name one of them, such as {}/{} ({})",
                 path.display(),
                 many[0],
                 many.join(", ")
@@ -123,10 +123,7 @@ pub fn unchanged(path: &Path, known: u64) -> Result<()> {
     if print_of(path)? == known {
         return Ok(());
     }
-    Err(Error::file(
-        path,
-        "was changed since the work was planned: name another output, and what is there stays what it is",
-    ))
+    Err(Error::file(path, "has changed since the work was planned: choose another output to keep the existing one"))
 }
 
 /// The number of rows that are examined at once.

@@ -71,8 +71,10 @@ impl StoredLayer {
             || !name.chars().all(plain)
             || taken.contains(&name)
         {
-            let allowed =
-                format!("1 to 64 small letters, digits and `_`, `_` not first, and none of {}", taken.join(", "));
+            let allowed = format!(
+                "1 to 64 lower-case letters, digits and `_`, not beginning with `_`, and none of {}",
+                taken.join(", ")
+            );
             return Err(Error::value("layer", name, allowed));
         }
         let [low, high] = match self.kind {
@@ -87,10 +89,14 @@ impl StoredLayer {
         let fits = !whole || (self.fill.fract() == 0.0 && (low..=high).contains(&self.fill));
         let exact = self.kind != SampleType::F32 || self.fill.is_nan() || f64::from(self.fill as f32) == self.fill;
         if !(fits && exact) {
-            return Err(Error::value(format!("{name}.fill"), self.fill, format!("a value that {} has", self.kind)));
+            return Err(Error::value(format!("{name}.fill"), self.fill, format!("a value of type {}", self.kind)));
         }
         if self.scale.is_some_and(|scale| !scale.is_finite() || scale == 0.0) {
-            return Err(Error::value(format!("{name}.scale"), self.scale.unwrap_or(0.0), "a finite number, not 0"));
+            return Err(Error::value(
+                format!("{name}.scale"),
+                self.scale.unwrap_or(0.0),
+                "a finite number other than 0",
+            ));
         }
         Ok(())
     }
@@ -176,7 +182,7 @@ impl StoreSpec {
             return Err(Error::value(
                 "size",
                 format!("{rows} × {cols}"),
-                "at least 1 × 1 (rows × columns), under 2^60 in all",
+                "at least 1 × 1 (rows × columns), less than 2^60 in all",
             ));
         }
         if self.side != tile_side(self.side) {
@@ -187,7 +193,7 @@ impl StoreSpec {
             ));
         }
         if !(self.cell.is_finite() && self.cell > 0.0) {
-            return Err(Error::value("cell", self.cell, "metres above 0"));
+            return Err(Error::value("cell", self.cell, "a number of metres above 0"));
         }
         if let Some([_, a, b, _, d, e]) = self.georeference.as_ref().and_then(|place| place.transform)
             && (b != 0.0 || d != 0.0 || !(a > 0.0 && e < 0.0))
@@ -196,7 +202,7 @@ impl StoreSpec {
             return Err(Error::value(
                 "transform",
                 value,
-                "cells with north up and east to the right: make them so with `gdalwarp`",
+                "north-up cells with east to the right: make them with `gdalwarp`",
             ));
         }
         if self.layers.is_empty() {
@@ -205,7 +211,7 @@ impl StoreSpec {
         for (k, layer) in self.layers.iter().enumerate() {
             layer.check()?;
             if self.layers[..k].iter().any(|other| other.name == layer.name) {
-                return Err(Error::value("layer", &layer.name, "a name of its own"));
+                return Err(Error::value("layer", &layer.name, "a name that no other layer has"));
             }
         }
         Ok(())

@@ -59,7 +59,7 @@ pub fn check_outside(path: &Path) -> Result<()> {
     let path = std::path::absolute(path).map_err(Error::io(path, "find the place of"))?;
     match path.ancestors().skip(1).find(|folder| folder.join(ZARR).is_file() && is_ours(folder)) {
         Some(store) => {
-            Err(Error::file(&path, format!("lies in the store {}; name another output", names::shown(store))))
+            Err(Error::file(&path, format!("is inside the store {}; choose another output", names::shown(store))))
         }
         None => Ok(()),
     }
@@ -234,8 +234,7 @@ impl Store {
     /// type or number, or if the system refuses to write; the tile is then not done, and its shard is unchanged.
     pub fn write_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
         if self.is_done(layer, tile)? {
-            let problem =
-                format!("tile {tile} is done, and what is done is not changed; remake it if it is to be made anew");
+            let problem = format!("tile {tile} is done and cannot be changed; remake it to replace it");
             return Err(Error::layer(layer, problem));
         }
         self.put_tile(layer, tile, samples)
@@ -257,7 +256,7 @@ impl Store {
         if samples.kind() != about.kind || samples.len() != window.size()[0] * window.size()[1] {
             let [rows, cols] = window.size();
             let problem = format!(
-                "tile {tile} was given {} samples of type {}; it holds {rows} × {cols} (rows × columns) of type {}",
+                "tile {tile} was given {} samples of type {}; it needs {rows} × {cols} (rows × columns) of type {}",
                 samples.len(),
                 samples.kind(),
                 about.kind
@@ -407,7 +406,8 @@ fn write(path: &Path, document: &Value) -> Result<()> {
 fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
     let mut attributes = spec.attributes.clone();
     attributes.insert("Conventions".to_string(), json!("CF-1.11"));
-    let own = serde_json::to_value(spec).map_err(|error| Error::value("spec", error, "what JSON can say"))?;
+    let own =
+        serde_json::to_value(spec).map_err(|error| Error::value("spec", error, "a value that JSON can represent"))?;
     attributes.insert(OWN.to_string(), json!({"format": FORMAT, "version": env!("CARGO_PKG_VERSION"), "spec": own}));
     Ok(json!({
         "zarr_format": 3,
@@ -424,22 +424,27 @@ fn read_root(folder: &Path) -> Result<StoreSpec> {
         return Err(Error::file(folder, "is a file; a store is a folder"));
     }
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
-    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
     let mut document = document(&text, "group").map_err(|problem| Error::file(&path, problem))?;
     let own = document["attributes"][OWN].take();
     if own.is_null() {
-        let problem = "is a Zarr group of another program's; thalweg reads its arrays one by one, and writes only into stores of its own";
+        let problem =
+            "is a Zarr group of another program; thalweg reads its arrays one by one and only writes to its own stores";
         return Err(Error::file(folder, problem));
     }
     match own["format"].as_u64() {
         Some(FORMAT) => {}
         Some(later) => {
-            return Err(Error::file(folder, format!("is a store of format {later}; this thalweg knows {FORMAT}")));
+            return Err(Error::file(
+                folder,
+                format!("is a store of format {later}; this version of thalweg supports format {FORMAT}"),
+            ));
         }
         None => return Err(Error::file(&path, "is damaged: its store has no format")),
     }
-    let spec: StoreSpec = serde_json::from_value(own["spec"].clone())
-        .map_err(|error| Error::file(&path, format!("is damaged: what the store holds cannot be read: {error}")))?;
+    let spec: StoreSpec = serde_json::from_value(own["spec"].clone()).map_err(|error| {
+        Error::file(&path, format!("is damaged: the description of its content cannot be read: {error}"))
+    })?;
     spec.check().map_err(|error| Error::file(&path, format!("is damaged: {error}")))?;
     Ok(spec)
 }
@@ -457,7 +462,7 @@ fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
                 value.map(Value::to_string).unwrap_or_default().chars().take(80).collect::<String>()
             };
             let problem = format!(
-                "is a store with {key} = {}; asked for is {}: choose another folder",
+                "is a store with {key} = {}, but {} was requested: choose another folder",
                 short(there.get(key)),
                 short(Some(value))
             );
@@ -479,7 +484,7 @@ fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let known = ["x", "y", "spatial_ref", MARKS].contains(&name.as_str());
         if !known && !spec.layers.iter().any(|layer: &StoredLayer| layer.name == name) {
-            return Err(Error::file(path, format!("holds `{name}`, and is no store; choose an empty folder")));
+            return Err(Error::file(path, format!("contains `{name}` and is not a store; choose an empty folder")));
         }
     }
     Ok(())
@@ -491,7 +496,7 @@ fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
         return Err(Error::missing(names::shown(&path), "the store has lost an array"));
     };
-    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
     let there = document(&text, "array").map_err(|problem| Error::file(&path, problem))?;
     let keys = ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"];
     match keys.iter().find(|key| there[**key] != ours[**key]) {
@@ -499,7 +504,7 @@ fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
         Some(key) => {
             let short = |value: &Value| value.to_string().chars().take(200).collect::<String>();
             let problem =
-                format!("has {key} = {}; the store was made with {}", short(&there[*key]), short(&ours[*key]));
+                format!("has {key} = {}, but the store was created with {}", short(&there[*key]), short(&ours[*key]));
             Err(Error::file(&path, problem))
         }
     }

@@ -59,8 +59,8 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
             Harm::NotMade => "is not made yet",
-            Harm::Unmarked => "has a shard without a mark: whoever wrote it was ended before it was done",
-            Harm::Missing => "is missing: it was made, and its shard is gone",
+            Harm::Unmarked => "has a shard without a mark: its writer was stopped before it finished",
+            Harm::Missing => "was made, but its shard is missing",
             Harm::HalfWritten => "is half-written: its shard is shorter than when it was made",
             Harm::Altered => "was altered since it was made",
             Harm::OtherRecipe => "is of another recipe",
@@ -82,7 +82,7 @@ pub struct FileFault {
 impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
-            Harm::Missing => "is missing: it was made, and is gone",
+            Harm::Missing => "was made but is missing",
             Harm::HalfWritten => "is shorter than when it was made",
             Harm::OtherRecipe => "is of another recipe",
             Harm::BadMark => "has a mark that cannot be read",

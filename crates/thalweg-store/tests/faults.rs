@@ -13,6 +13,7 @@ use std::sync::Mutex;
 
 use support::files;
 use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_export::survey::DrainOptions;
 use thalweg_io::disk::{Act, watch};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, save};
 use thalweg_store::{Access, DrainJob, Job, Plan, Pool, Store, StoreSpec, StoredLayer, Work};
@@ -75,7 +76,8 @@ fn a_full_disk_ends_the_work_and_with_room_it_goes_on_to_the_same_bytes() {
     let source = folder.path().join("a.tif");
     save(&source, &terrain, &SaveOptions::default()).unwrap();
     let work = |name: &str| {
-        let job = DrainJob { threshold: Some(20_000.0), ..DrainJob::of(&source, LoadOptions::default()).unwrap() };
+        let options = DrainOptions { threshold: Some(20_000.0), ..DrainOptions::default() };
+        let job = DrainJob::new(&source, LoadOptions::default(), options).unwrap();
         let place = folder.path().join(name).join("a.zarr");
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         Work::open(Plan::of(Job::Drain(job), &place, 64).unwrap(), Access::Alone).unwrap()

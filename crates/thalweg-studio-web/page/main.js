@@ -1,9 +1,10 @@
-// The page about the studio: it fetches the program, runs the session in a worker, and does what only a page can do: files, links, words.
+// The page around the studio: it fetches the program, runs the session in a worker, and handles files, links and
+// messages, which need a page.
 import init, { Page } from "./thalweg_studio.js";
 
-/// Longest file that is taken, in bytes.
+/// Greatest size of a file that the page accepts, in bytes.
 const LONGEST = 1e9;
-/// Width up to which a page without a link begins with the list of worlds.
+/// Width of the window in CSS pixels below which a page without a link begins with the list of worlds.
 const NARROW = 700;
 
 const at = (id) => document.getElementById(id);
@@ -13,13 +14,13 @@ let page = null;
 
 async function compiled() {
   const answer = await fetch(new URL("thalweg_studio_bg.wasm", import.meta.url));
-  if (!answer.ok) throw new Error(`the server answers ${answer.status} for the program`);
-  // Servers that do not know the type of WebAssembly cannot stream it.
+  if (!answer.ok) throw new Error(`the server returned status ${answer.status} for the program`);
+  // The browser streams a module only if the server sends the media type of WebAssembly.
   const streams = answer.headers.get("content-type")?.startsWith("application/wasm");
   return streams ? WebAssembly.compileStreaming(answer) : WebAssembly.compile(await answer.arrayBuffer());
 }
 
-// ---- words ------------------------------------------------------------------------------------------------------------------
+// ---- messages -------------------------------------------------------------------------------------------------------
 
 function say(text, act) {
   at("words").hidden = false;
@@ -37,13 +38,13 @@ function still(text) {
   at("still").querySelector("p").textContent = text;
 }
 
-// ---- what the studio asks of the page ---------------------------------------------------------------------------------------
+// ---- functions that the studio calls --------------------------------------------------------------------------------
 
 class Host {
   #module;
   #worker = null;
   #made = 0;
-  /// Bytes that the worker's program has, and its threads.
+  /// Memory of the worker's program in bytes, and its number of threads.
   memory = 0;
   threads = 0;
 
@@ -65,7 +66,7 @@ class Host {
       else if (data.memory) this.memory = data.memory;
       else if (data.threads) this.threads = data.threads;
       else if (data.broken) lost();
-      // The lock is free when the worker is dead, whoever killed it.
+      // The lock becomes free when the worker ends, for whatever reason.
       else if (data.lives) navigator.locks.request(name, lost).catch(() => {});
     };
     worker.onerror = lost;
@@ -110,12 +111,13 @@ class Host {
   }
 }
 
-// ---- files ------------------------------------------------------------------------------------------------------------------
+// ---- files ----------------------------------------------------------------------------------------------------------
 
 async function open(files) {
   const large = files.find((file) => file.size > LONGEST);
   if (large) {
-    return say(`${large.name} has ${(large.size / 1e9).toFixed(1)} GB; a page takes up to 1 GB. The thalweg command takes larger ones.`);
+    const size = `${(large.size / 1e9).toFixed(1)} GB`;
+    return say(`${large.name} has ${size}; this page opens files up to 1 GB. Use the thalweg command for larger ones.`);
   }
   try {
     for (const file of files) page.hold(file.name, new Uint8Array(await file.arrayBuffer()));
@@ -129,7 +131,7 @@ at("files").onchange = (event) => {
   open([...event.target.files]);
   event.target.value = "";
 };
-// Before the canvas sees them: it would read a file of any length.
+// Handle these events before the canvas does: it would read a file of any size.
 for (const kind of ["dragenter", "dragover", "drop"]) {
   window.addEventListener(kind, (event) => {
     event.preventDefault();
@@ -138,10 +140,10 @@ for (const kind of ["dragenter", "dragover", "drop"]) {
   }, { capture: true });
 }
 
-// ---- the beginning ----------------------------------------------------------------------------------------------------------
+// ---- start ----------------------------------------------------------------------------------------------------------
 
-// A server that does not isolate the page leaves it one thread.
-if (!window.crossOriginIsolated) at("wait").textContent = "Land is on its way, on one thread …";
+// Without isolation by the server the page has only one thread.
+if (!window.crossOriginIsolated) at("wait").textContent = "Loading, with one thread …";
 
 function draws() {
   try {
@@ -172,14 +174,15 @@ async function start(link) {
     if (problem) say(problem);
     window.thalweg = hook(host, memory);
     watch();
-    // It fetches all files again, to keep them: not before there is land. Without it the page works all the same, but not offline.
+    // The service worker fetches all files again to cache them, so it starts after the terrain is shown. Without it the
+    // page does not work offline.
     setTimeout(() => navigator.serviceWorker?.register("sw.js").catch(() => {}), 5000);
   } catch (problem) {
-    still(`The studio cannot begin: ${problem.message ?? problem}. It needs a browser with WebAssembly and WebGL 2.`);
+    still(`The studio cannot start: ${problem.message ?? problem}. It needs a browser with WebAssembly and WebGL 2.`);
   }
 }
 
-// What tests drive the page by, and pages that have it within them; docs/web_studio.md tells more.
+// The interface for tests and for pages that embed this page; see docs/web_studio.md.
 function hook(host, memory) {
   return {
     state: () => JSON.parse(page.state() || "null"),
@@ -195,21 +198,24 @@ function hook(host, memory) {
   };
 }
 
-// A program that has trapped draws no more, and says nothing by itself.
+// A program that has trapped no longer draws, and reports nothing.
 function watch() {
   const timer = setInterval(() => {
     const problem = page.broken();
     if (!problem) return;
     clearInterval(timer);
-    say(`The page has broken down (${problem}). The recipe is kept in its address.`, () => location.reload());
+    say(`The page has crashed (${problem}). The recipe is kept in its address.`, () => location.reload());
   }, 1000);
 }
 
 canvas.addEventListener("webglcontextlost", (event) => {
   event.preventDefault();
-  // Whatever was drawn with is gone; the recipe is in the address. A graphics card that goes again and again is left alone.
+  // All graphics resources are lost; the recipe is in the address. After repeated losses the page does not reload by
+  // itself.
   if (again()) return location.reload();
-  say("The graphics were lost again and again. The recipe is kept in the page's address.", () => location.reload());
+  say("The browser lost its graphics context several times. The recipe is kept in the page's address.", () =>
+    location.reload(),
+  );
 });
 
 function again() {
@@ -246,7 +252,10 @@ async function list() {
 const link = decodeURIComponent(location.hash.slice(1));
 fetched.catch(() => {});
 if (!draws()) {
-  still("This browser shows no WebGL 2, by which the studio draws: so looks what would be here. Another browser, or graphics turned on in its settings, shows the land itself.");
+  still(
+    "The studio needs WebGL 2, which this browser does not offer. The picture is an example. Use another browser, or " +
+      "enable graphics acceleration in the settings.",
+  );
 } else if (!link && window.innerWidth < NARROW) {
   list().catch(() => start(""));
 } else {

@@ -1,5 +1,5 @@
-// The session's worker: it hands the page's bytes to the station, gives it turns, and sends on what it says. Where the page is isolated, its program
-// shares memory with further workers, as many as there are processors.
+// The session's worker: it passes the page's bytes to the station, runs its turns, and sends its messages to the page.
+// On an isolated page, its program shares memory with further workers, as many as there are processors.
 
 const waiting = [];
 const soon = new MessageChannel();
@@ -18,7 +18,7 @@ self.onmessage = ({ data }) => {
 };
 
 async function begin({ module, name }) {
-  // While this worker lives it holds a lock by which the page knows that it does.
+  // This worker holds a lock until it ends, so that the page notices its end.
   if (navigator.locks) {
     await new Promise((held) => {
       navigator.locks.request(name, () => new Promise(() => held())).catch(held);
@@ -50,7 +50,7 @@ async function threaded() {
   return { Station, memory, threads };
 }
 
-// A turn after what waits in the browser's own queue, so that the page is heard between any two.
+// Schedules a turn behind the events in the browser's queue, so that the page's messages arrive between two turns.
 function call() {
   if (called || !station) return;
   called = true;
@@ -72,7 +72,7 @@ function turn() {
   }
 }
 
-// A program that has trapped is not called again.
+// Reports the problem and ends the worker: a program that has trapped must not be called again.
 function fail(problem) {
   self.postMessage({ broken: String(problem) });
   self.close();

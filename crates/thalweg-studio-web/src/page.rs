@@ -17,7 +17,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::state::state;
 
-/// Cells on the long side at which presets open: a world that lives on one thread.
+/// The number of cells on the longer side at which presets open: a world that one thread can run.
 const CELLS: usize = 256;
 
 #[wasm_bindgen]
@@ -25,25 +25,25 @@ extern "C" {
     /// The page's script.
     #[derive(Clone)]
     pub type Host;
-    /// Makes a worker; what is then sent with [`Host::post`] goes to it.
+    /// Starts a worker, to which [`Host::post`] sends from then on.
     #[wasm_bindgen(method, structural)]
     fn station(this: &Host);
-    /// Sends bytes to the worker made last.
+    /// Sends bytes to the worker that was started last.
     #[wasm_bindgen(method, structural)]
     fn post(this: &Host, bytes: Vec<u8>);
-    /// Gives the user a file.
+    /// Downloads a file for the user.
     #[wasm_bindgen(method, structural)]
     fn give(this: &Host, name: &str, bytes: &[u8]);
-    /// Puts a question.
+    /// Asks a question that is answered with yes or no.
     #[wasm_bindgen(method, structural)]
     fn allows(this: &Host, question: &str) -> bool;
-    /// The page's address with this behind its `#`.
+    /// Returns the page's address with this link after its `#`.
     #[wasm_bindgen(method, structural)]
     fn address(this: &Host, link: &str) -> String;
-    /// Has the user choose files, which come back by [`Page::open`].
+    /// Lets the user choose files, which are then passed to [`Page::open`].
     #[wasm_bindgen(method, structural)]
     fn pick(this: &Host);
-    /// The recipe has changed; this is its link, empty where it has none.
+    /// Reports that the recipe has changed: `link` is its link, or empty if it has none.
     #[wasm_bindgen(method, structural)]
     fn changed(this: &Host, link: &str);
 }
@@ -64,7 +64,7 @@ impl platform::Host for Hosted {
     }
 }
 
-/// What the page's script asks of the studio, obeyed in its next frame.
+/// A request of the page's script, which the studio handles in its next frame.
 enum Wish {
     Files(Vec<PathBuf>),
     Link(String),
@@ -74,12 +74,12 @@ enum Wish {
     Complain(String),
 }
 
-/// What script and window share.
+/// The state that the script and the window share.
 #[derive(Default)]
 struct Shared {
     wishes: RefCell<Vec<Wish>>,
     state: RefCell<String>,
-    /// Whether somebody reads the state: it is written for him alone.
+    /// True once the state has been read; before that it is not written.
     watched: Cell<bool>,
     ctx: RefCell<Option<egui::Context>>,
 }
@@ -97,7 +97,7 @@ impl Shared {
     }
 }
 
-/// The studio in a canvas, as the page's script has it.
+/// The studio in a canvas, as a class for the page's script.
 #[wasm_bindgen]
 pub struct Page {
     runner: eframe::WebRunner,
@@ -107,8 +107,10 @@ pub struct Page {
 
 #[wasm_bindgen]
 impl Page {
-    /// The studio without its canvas yet: `link` is a link's word, or the name of a preset, or empty. What is wrong with it is
-    /// thrown as a sentence.
+    /// Creates the studio, still without its canvas; `link` is a recipe's link, the name of a preset, or empty.
+    ///
+    /// # Errors
+    /// Returns a message for the user if the link is invalid.
     #[wasm_bindgen(constructor)]
     pub fn new(host: Host, link: &str) -> Result<Page, String> {
         let files = MemoryFiles::default();
@@ -131,7 +133,10 @@ impl Page {
         Ok(page)
     }
 
-    /// Draws into a canvas from now on. What keeps it from that is thrown as a sentence.
+    /// Draws on a canvas from now on.
+    ///
+    /// # Errors
+    /// Returns an error if the browser cannot draw on it.
     pub async fn draw(&self, canvas: web_sys::HtmlCanvasElement) -> Result<(), JsValue> {
         let Some((host, recipe, playing)) = OPTIONS.take() else { return Ok(()) };
         let (link, shared) = (Rc::clone(&self.link), Rc::clone(&self.shared));
@@ -147,7 +152,7 @@ impl Page {
                 cells: CELLS,
                 pictures: PathBuf::new(),
                 asker: Box::new(move |_| {
-                    // The page's own dialog answers by `open`, if it answers.
+                    // The page's own dialog passes the files to `open`, if the user chooses any.
                     asked.pick();
                     channel().1
                 }),
@@ -160,29 +165,29 @@ impl Page {
         self.runner.start(canvas, options, Box::new(make)).await
     }
 
-    /// Takes what the worker says.
+    /// Handles a message from the worker.
     pub fn receive(&self, bytes: &[u8]) {
         self.link.receive(bytes);
         self.shared.wake();
     }
 
-    /// Says that the worker is no more.
+    /// Records that the worker has ended.
     pub fn lost(&self) {
         self.link.set_broken();
         self.shared.wake();
     }
 
-    /// Opens files that the user has dropped or chosen, held before by [`Page::hold`].
+    /// Opens files that the user has dropped or chosen, and that were passed to [`Page::hold`] before.
     pub fn open(&self, names: Vec<String>) {
         self.shared.wish(Wish::Files(names.iter().map(|name| name_of(name)).collect()));
     }
 
-    /// Takes a file's bytes.
+    /// Keeps a file's bytes in memory.
     pub fn hold(&self, name: &str, bytes: Vec<u8>) {
         self.link.memory().insert(name_of(name), bytes);
     }
 
-    /// Opens the world of a link's word, or of a preset of that name.
+    /// Opens the world of a link, or the preset of that name.
     pub fn go(&self, link: &str) {
         self.shared.wish(match PRESETS.iter().position(|preset| preset.name == link) {
             Some(number) => Wish::Preset(number),
@@ -195,19 +200,22 @@ impl Page {
         self.shared.wish(Wish::Text(text.to_string()));
     }
 
-    /// Gives the user `heights` as GeoTIFF, the whole `world` as ZIP, or as that what a program takes, by its name. Another name is thrown
-    /// as a sentence.
+    /// Downloads an export: `heights` as GeoTIFF, the whole `world` as ZIP, or the export for the program of this name
+    /// as ZIP.
+    ///
+    /// # Errors
+    /// Returns a message for the user if there is no such export.
     pub fn export(&self, name: &str) -> Result<(), String> {
         self.shared.wish(Wish::Export(Goods::named(name).map_err(|error| error.to_string())?));
         Ok(())
     }
 
-    /// Says something, as trouble is said.
+    /// Shows an error message.
     pub fn complain(&self, words: &str) {
         self.shared.wish(Wish::Complain(words.to_string()));
     }
 
-    /// The studio's state in the frame drawn last, as JSON.
+    /// Returns the studio's state in the last frame, as JSON.
     pub fn state(&self) -> String {
         if !self.shared.watched.replace(true) {
             self.shared.wake();
@@ -215,17 +223,17 @@ impl Page {
         self.shared.state.borrow().clone()
     }
 
-    /// Has the worker break down, for tests of what comes then.
+    /// Makes the worker crash, for tests of the recovery.
     pub fn break_down(&self) {
         self.link.break_down();
     }
 
-    /// What the program broke down by; empty while it works.
+    /// Returns the message of the panic that stopped the program; empty while it runs.
     pub fn broken(&self) -> String {
         self.runner.panic_summary().map_or(String::new(), |summary| summary.message())
     }
 
-    /// The names of the presets.
+    /// Returns the names of the presets.
     pub fn presets() -> Vec<String> {
         PRESETS.iter().map(|preset| preset.name.to_string()).collect()
     }
@@ -240,16 +248,16 @@ impl Page {
 }
 
 thread_local! {
-    /// What a page was made with, until its canvas is there.
+    /// The arguments of a page, until it has its canvas.
     static OPTIONS: Cell<Option<(Host, Recipe, bool)>> = const { Cell::new(None) };
 }
 
-/// The studio as eframe runs it.
+/// The studio as an application of eframe.
 struct App {
     studio: Studio,
     host: Host,
     shared: Rc<Shared>,
-    /// The recipe's text that the page knows.
+    /// The text of the recipe that was last reported to the page.
     recipe: String,
     frames: u64,
 }
@@ -268,7 +276,7 @@ impl eframe::App for App {
         }
         self.studio.frame_ui(ui);
         self.frames += 1;
-        // While a slider is dragged there is no new address for every pixel of it.
+        // The address does not change while a slider is being dragged.
         if !ui.input(|input| input.pointer.any_down()) {
             let recipe = self.studio.recipe_text();
             if recipe != self.recipe {
@@ -287,7 +295,7 @@ impl eframe::App for App {
     }
 }
 
-/// The recipe that a page begins with.
+/// Returns the recipe that a page begins with.
 fn first(link: &str) -> Result<Recipe, String> {
     let link = link.trim_start_matches('#');
     let preset = PRESETS.iter().find(|preset| preset.name == link).or(PRESETS.first().filter(|_| link.is_empty()));
@@ -301,7 +309,7 @@ fn first(link: &str) -> Result<Recipe, String> {
     recipe.map_err(|error| error.to_string())
 }
 
-/// The name under which a page's file is kept: of a path the last part.
+/// Returns the name under which a file is kept in memory: the last part of its path.
 fn name_of(path: &str) -> PathBuf {
     Path::new(path).file_name().unwrap_or("file".as_ref()).into()
 }

@@ -1,11 +1,11 @@
-//! What a page is told of the studio: for tests, and for pages that have the studio within them.
+//! The studio's state for tests, and for pages that embed the studio.
 
 use eframe::egui;
 use serde_json::json;
 use thalweg_studio::Studio;
 use thalweg_studio::ui::place_of;
 
-/// The studio's state as JSON; docs/web_studio.md says what its keys are.
+/// Returns the studio's state as JSON; docs/web_studio.md describes its keys.
 pub fn state(studio: &Studio, ctx: &egui::Context, frames: u64) -> String {
     let shown = studio.snapshot();
     let camera = studio.camera();

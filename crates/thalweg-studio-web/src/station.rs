@@ -1,4 +1,4 @@
-//! [`Station`]: the session as the page's worker runs it.
+//! [`Station`]: the session in the page's worker.
 
 use wasm_bindgen::prelude::*;
 
@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 extern "C" {
     /// The worker's script.
     pub type Post;
-    /// Sends bytes to the page; the script owns them then.
+    /// Sends bytes to the page; the script takes ownership of them.
     #[wasm_bindgen(method, structural)]
     fn post(this: &Post, bytes: Vec<u8>);
 }
@@ -17,18 +17,19 @@ pub struct Station(thalweg_studio::far::Station);
 
 #[wasm_bindgen]
 impl Station {
-    /// A station that sends by this script.
+    /// Creates a station that sends through this script.
     #[wasm_bindgen(constructor)]
     pub fn new(post: Post) -> Self {
         Self(thalweg_studio::far::Station::new(move |bytes| post.post(bytes)))
     }
 
-    /// Takes what the page says.
+    /// Handles a message from the page.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.0.receive(bytes);
     }
 
-    /// One turn; milliseconds until the next is due, or less than nothing where the page is to speak first.
+    /// Runs one turn. Returns the time until the next one is due in milliseconds, or −1 if it is due after the next
+    /// message from the page.
     pub fn turn(&mut self) -> f64 {
         self.0.turn().map_or(-1.0, |rest| rest.as_secs_f64() * 1e3)
     }

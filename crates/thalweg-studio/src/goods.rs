@@ -84,10 +84,10 @@ impl Goods {
                 // If the program cannot read the world's name, another one is used instead of refusing the export.
                 let name = [recipe.name.as_str(), "terrain"].into_iter().find(|name| target.check_name(name).is_ok());
                 let layers = target.layers_of(run.terrain());
-                let options = ExportOptions { name: name.map(String::from), layers, ..ExportOptions::new(target) };
-                let done = Export::of(Arc::new(run.terrain().clone()), place, options)?.finish()?;
+                let options = ExportOptions { name: name.map(String::from), layers, ..ExportOptions::default() };
+                let done = Export::of(Arc::new(run.terrain().clone()), place, target, options)?.finish()?;
                 let words = format!(
-                    "{} files for {} are in {}; what to click there stands in {MANIFEST}, under import.",
+                    "{} files for {} are in {}; the instructions are in {MANIFEST}, under import.",
                     done.files.len(),
                     target.name,
                     shown(place)

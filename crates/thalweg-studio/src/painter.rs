@@ -134,15 +134,14 @@ impl PainterThread {
                 open.busy = true;
                 drop(open);
                 let painted = catch_unwind(AssertUnwindSafe(|| paint(job)));
-                let painted =
-                    painted.unwrap_or_else(|_| Err("the view cannot be made, by a fault of this program".into()));
+                let painted = painted.unwrap_or_else(|_| Err("the view cannot be drawn (internal error)".into()));
                 let mut open = mailbox.lock().unwrap_or_else(PoisonError::into_inner);
                 (open.busy, open.done) = (false, Some(painted));
                 drop(open);
                 wake();
             }
         };
-        platform::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
+        platform::spawn("painter", work).map_err(|error| format!("the system cannot start a thread ({error})"))?;
         Ok(Self(mailbox))
     }
 

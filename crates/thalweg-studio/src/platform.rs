@@ -49,7 +49,7 @@ pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
                 .set_title("Open a recipe or an elevation model")
                 .pick_file(),
             Ask::Ground => {
-                dialog.add_filter("elevation models", terrains).set_title("Take the ground from a file").pick_file()
+                dialog.add_filter("elevation models", terrains).set_title("Use the ground of a file").pick_file()
             }
             Ask::Save => dialog.add_filter("recipe", &["toml"]).set_file_name("world.toml").save_file(),
             Ask::Export(_) => dialog.set_title("Export into a folder").pick_folder(),

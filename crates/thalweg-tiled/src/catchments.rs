@@ -191,7 +191,7 @@ impl TilePass for Catchments {
             tiles.push(TileWays { start: count as usize - ways.nodes.len(), ..ways });
         }
         if count >= u64::from(NONE) {
-            return Err(Error::value("ends of ways within tiles", count, format!("fewer than {NONE}")));
+            return Err(Error::value("ends of flow paths within tiles", count, format!("fewer than {NONE}")));
         }
         let (gathered, basins) = Gathered::of(map, &tiles, &mut numbering)?;
         let tiles_in_order = (0..tiles.len()).into_par_iter();
@@ -328,8 +328,8 @@ impl Gathered {
             }
         }
         if order.len() < all {
-            let value = format!("{} ways in circles or below them", all - order.len());
-            return Err(Error::value("directions", value, "directions without circles"));
+            let value = format!("{} flow paths in cycles or downstream of them", all - order.len());
+            return Err(Error::value("directions", value, "directions without cycles"));
         }
         drop(arrivals);
         let is_end = |k: &u32| onward[*k as usize] == NONE && begins[*k as usize] != NOTHING;

@@ -168,5 +168,5 @@ impl<'a> Reader<'a> {
 /// Returns the error for bytes that no tile can have produced.
 pub(super) fn damaged(what: &str, tile: usize) -> Error {
     let name = format!("{what} of tile {tile}");
-    Error::value(name, "damaged bytes", "the bytes that this step's tiles or the one before made")
+    Error::value(name, "damaged bytes", "the bytes that the tiles of this step or of the previous one wrote")
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::part::Map;
 use crate::{TilePass, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::{Cell, Edge, Error, Grid, Result};
-use thalweg_export::survey::SurveyOptions;
+use thalweg_export::survey::DrainOptions;
 use thalweg_flow::streams;
 
 /// Returns the passes that drain a map of `grid` in tiles of `side` cells, with the threshold and outlets of
@@ -22,7 +23,7 @@ use thalweg_flow::streams;
 /// Returns an error if the map has no cells, if the cell size is not 0.001 to 100 000 m, if edges are looped (a tile
 /// has no neighbour across a seam), if the side is not 1 to [`TileGrid::MAX_TILE_SIZE`], if an outlet is outside the
 /// map, if options are out of range, or if breaching is requested, which needs the whole map.
-pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Box<dyn TilePass>>> {
+pub fn tile_passes(grid: &Grid, side: usize, options: &DrainOptions) -> Result<Vec<Box<dyn TilePass>>> {
     let tiling = TileGrid::new(grid.size, side)?;
     if !(1e-3..=1e5).contains(&grid.cell) {
         return Err(Error::value("cell size", format!("{} m", grid.cell), "0.001 to 100000 m"));
@@ -31,20 +32,15 @@ pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<
         let subject = format!("edges.{} = \"looped\"", SIDES[side]);
         return Err(Error::unsupported(subject, "is not supported by tiles; use open or closed edges"));
     }
-    if options.breach.is_some() {
-        return Err(Error::unsupported(
-            "breach",
-            "does not work tile by tile, where depressions are only filled; leave it out, or drain a map that fits in memory",
-        ));
-    }
-    options.check_numbers()?;
-    let [rows, cols] = grid.size;
-    if let Some(Cell { row: i, col: j }) = options.outlets.iter().find(|cell| cell.row >= rows || cell.col >= cols) {
+    options.check_form(WorkForm::Store, |option| option.name.to_string())?;
+    options.check_ranges()?;
+    let ([rows, cols], outlets) = (grid.size, options.outlets_on(grid)?);
+    if let Some(Cell { row: i, col: j }) = outlets.iter().find(|cell| cell.row >= rows || cell.col >= cols) {
         let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
         return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
     }
     let least = streams::least(options.threshold_on(grid), grid.cell_area());
-    let map = Arc::new(Map { grid: grid.clone(), tiling, outlets: options.outlets.clone(), least });
+    let map = Arc::new(Map { grid: grid.clone(), tiling, outlets, least });
     let mut passes: Vec<Box<dyn TilePass>> = vec![
         Box::new(fill::Spills(map.clone())),
         Box::new(fill::Fill(map.clone())),

@@ -166,9 +166,9 @@ impl TilePass for Spills {
         }
         if count > u64::from(u32::MAX) {
             return Err(Error::value(
-                "basins on the rims of tiles",
+                "basins at the edges of tiles",
                 count,
-                format!("at most {}; larger tiles have fewer", u32::MAX),
+                format!("at most {}; use larger tiles, which have fewer", u32::MAX),
             ));
         }
         // If no tile has an outlet, the lowest cell of the whole map is the only one, as in `Land::parts`.

@@ -325,7 +325,7 @@ fn check_steps(beyond: &[(u32, u32)], cells: usize) -> Result<()> {
     if steps < u64::from(FAR) {
         return Ok(());
     }
-    Err(Error::value("a flat's breadth", format!("up to {steps} steps"), format!("fewer than {FAR} steps")))
+    Err(Error::value("width of a flat", format!("up to {steps} steps"), format!("fewer than {FAR} steps")))
 }
 
 impl TilePass for Lead {
@@ -399,6 +399,6 @@ mod tests {
         assert!(check_steps(&[(1, 7), (2, FAR)], 1 << 20).is_ok());
         assert!(check_steps(&[(1, FAR - (1 << 20) - 1)], 1 << 20).is_ok());
         let error = check_steps(&[(1, FAR - (1 << 20))], 1 << 20).unwrap_err().to_string();
-        assert!(error.contains("a flat's breadth = up to 4294967295 steps"), "{error}");
+        assert!(error.contains("width of a flat = up to 4294967295 steps"), "{error}");
     }
 }

@@ -274,7 +274,7 @@ impl TilePass for Shores {
         let count = waters.len();
         if count >= u32::MAX as usize {
             return Err(Error::value(
-                "parts of lakes on the rims of tiles",
+                "parts of lakes at the edges of tiles",
                 count,
                 format!("fewer than {}: numbers have 32 bits", u32::MAX),
             ));

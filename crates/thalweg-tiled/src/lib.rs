@@ -19,12 +19,12 @@
 //! ```
 //! use thalweg_core::NoProgress;
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
-//! use thalweg_export::survey::SurveyOptions;
+//! use thalweg_export::survey::DrainOptions;
 //! use thalweg_tiled::memory::drain_in_memory;
 //!
 //! let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
-//! let drained = drain_in_memory(&terrain, &SurveyOptions::default(), 16, |_| {}, &mut NoProgress)?;
+//! let drained = drain_in_memory(&terrain, &DrainOptions::default(), 16, |_| {}, &mut NoProgress)?;
 //! assert!(drained.channels.reaches.iter().all(|reach| reach.order >= 1));
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```

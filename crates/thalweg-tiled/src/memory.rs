@@ -6,7 +6,7 @@ use crate::layer::NO_HEIGHT;
 use crate::{LayerRead, Product, TileInput, TileLayer, TileOutput, drainage};
 use thalweg_core::terrain::{ChannelNetwork, Lake, TileGrid};
 use thalweg_core::{Error, Progress, ProgressReport, Result, Terrain};
-use thalweg_export::survey::SurveyOptions;
+use thalweg_export::survey::DrainOptions;
 use thalweg_io::Samples;
 use thalweg_render::products::nested::NestedDepression;
 
@@ -37,7 +37,7 @@ pub struct Drained {
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, NoProgress, Terrain};
-/// use thalweg_export::survey::SurveyOptions;
+/// use thalweg_export::survey::DrainOptions;
 /// use thalweg_io::Samples;
 /// use thalweg_tiled::TileLayer;
 /// use thalweg_tiled::memory::drain_in_memory;
@@ -45,7 +45,7 @@ pub struct Drained {
 /// // A plane that falls to the north-west, where all 256 cells of 100 m² drain through the corner.
 /// let ground = Field::generate([16, 16], |i, j| Height::saturating((i + j) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([16, 16], 10.0)?, ground)?;
-/// let options = SurveyOptions::default();
+/// let options = DrainOptions::default();
 /// let drained = drain_in_memory(&terrain, &options, 8, |_| {}, &mut NoProgress)?;
 /// let Samples::F64(areas) = &drained.layers[&TileLayer::Area] else { unreachable!() };
 /// assert_eq!((drained.basins, areas[0]), (1, 25_600.0));
@@ -56,7 +56,7 @@ pub struct Drained {
 /// ```
 pub fn drain_in_memory(
     terrain: &Terrain,
-    options: &SurveyOptions,
+    options: &DrainOptions,
     side: usize,
     order: impl Fn(&mut [usize]),
     progress: &mut dyn Progress,

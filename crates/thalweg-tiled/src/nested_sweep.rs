@@ -314,7 +314,7 @@ impl<'a> Sweep<'a> {
         if path.len() as u64 <= self.map.tiling.rims() {
             return Ok(());
         }
-        Err(Error::value("directions", "ways in circles", "directions without circles"))
+        Err(Error::value("directions", "flow paths in cycles", "directions without cycles"))
     }
 
     /// Follows a path over all tiles to its sill. Returns the sill, its tile, and the path from there; `None` if

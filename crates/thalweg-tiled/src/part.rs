@@ -103,7 +103,7 @@ macro_rules! take {
                 Some(Samples::$kind(samples)) if samples.len() == count => Ok(samples),
                 Some(other) => {
                     let problem = format!(
-                        "has {} samples of {}; needed are {count} of {}",
+                        "has {} samples of type {}; required are {count} of type {}",
                         other.len(),
                         other.kind(),
                         layer.kind()

@@ -139,8 +139,9 @@ pub trait Summaries: Sync {
     /// # Errors
     /// Returns the errors of [`Summaries::read`], and an error if the summary has fewer bytes.
     fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
-        let read = self.read(tile)?;
-        let none = || Error::value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), "more");
+        let (read, end) = (self.read(tile)?, bytes.end);
+        let allowed = || format!("at least {end} bytes");
+        let none = || Error::value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), allowed());
         match &read {
             Cow::Borrowed(all) => all.get(bytes).map(Cow::Borrowed).ok_or_else(none),
             Cow::Owned(all) => all.get(bytes).map(|part| Cow::Owned(part.to_vec())).ok_or_else(none),

@@ -158,7 +158,11 @@ impl<'a> ShoreLines<'a> {
         let count = reader.count()?;
         let start = self.chains.len();
         if start + count >= NONE as usize {
-            return Err(Error::value(WHAT, start + count, format!("fewer than {NONE} on rims: numbers have 32 bits")));
+            return Err(Error::value(
+                WHAT,
+                start + count,
+                format!("fewer than {NONE} at the edges of tiles: numbers have 32 bits"),
+            ));
         }
         room(&mut self.chains, count);
         room(onward, count);
@@ -416,5 +420,5 @@ pub(super) fn bytes(tiling: &TileGrid) -> u64 {
 
 /// Returns the error for lines that do not fit together.
 fn broken() -> Error {
-    Error::value(WHAT, "some that do not meet", "those of the tiles of one map")
+    Error::value(WHAT, "pieces that do not meet", "pieces from the tiles of one map")
 }

@@ -350,7 +350,7 @@ struct Onward<'a> {
 
 /// Returns the error for pieces that do not fit together.
 fn broken() -> Error {
-    Error::value("pieces of streams", "some that do not meet", "those of the tiles of one map")
+    Error::value("pieces of streams", "pieces that do not meet", "pieces from the tiles of one map")
 }
 
 impl Network<'_> {

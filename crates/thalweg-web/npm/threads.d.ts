@@ -2,9 +2,10 @@ export * from "./thalweg.js";
 export { default } from "./thalweg.js";
 
 /**
- * Makes threads of workers, which all later work shares; the bits are those of one. Once, after `init`, in a worker of a page that is isolated
- * (`crossOriginIsolated`): a page's own thread may not wait for others.
+ * Starts workers as threads that share all later work; the results have the same bits as those of one thread. Call it
+ * once, after `init`, in a worker of an isolated page (`crossOriginIsolated`): the main thread of a page may not wait
+ * for other threads.
  *
- * @param threads 1 and more; such as `navigator.hardwareConcurrency`.
+ * @param threads The number of threads, 1 or more, for example `navigator.hardwareConcurrency`.
  */
 export function initThreadPool(threads: number): Promise<unknown>;

@@ -1,4 +1,4 @@
-//! Typed arrays, in and out: row by row from the north.
+//! Conversions between JavaScript's typed arrays and fields, row by row from the north.
 
 use js_sys::{Float32Array, Float64Array, Uint32Array};
 use thalweg_core::terrain::Cells;
@@ -9,7 +9,10 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use crate::error::Result;
 use crate::options::shown;
 
-/// Numbers that were given for so many cells.
+/// Reads an array with one number per cell.
+///
+/// # Errors
+/// Returns an error if the value is not an array of numbers, or does not have one number per cell.
 pub fn reals(name: &str, value: &JsValue, [rows, cols]: [usize; 2]) -> Result<Vec<f64>> {
     let allowed = "a Float64Array, Float32Array, or another typed array of numbers";
     let length = |length: u32| match rows.checked_mul(cols) {
@@ -24,7 +27,7 @@ pub fn reals(name: &str, value: &JsValue, [rows, cols]: [usize; 2]) -> Result<Ve
         length(array.length())?;
         return Ok(array.to_vec().into_iter().map(f64::from).collect());
     }
-    // The constructor takes whole numbers of any width, and plain arrays.
+    // The constructor accepts integers of any width, and plain arrays.
     let is_list = js_sys::Array::is_array(value) || js_sys::ArrayBuffer::is_view(value);
     if !is_list || value.has_type::<js_sys::DataView>() || value.has_type::<js_sys::BigInt64Array>() {
         let said = if is_list { "an array".to_string() } else { shown(value) };
@@ -35,25 +38,25 @@ pub fn reals(name: &str, value: &JsValue, [rows, cols]: [usize; 2]) -> Result<Ve
     Ok(array.to_vec())
 }
 
-/// A height in metres, NaN where there is none.
+/// Returns a height in metres, or NaN in a no-data cell.
 fn metres(height: Height, is_there: bool) -> f64 {
     if is_there { f64::from(height.0) * (1.0 / UNITS) } else { f64::NAN }
 }
 
-/// Metres of heights, exact.
+/// Converts heights to metres exactly.
 pub fn heights(field: &Field<Height>, nodata: Option<&Field<bool>>) -> Float64Array {
     let values: Vec<f64> = (0..field.len()).map(|k| metres(field[k], nodata.is_none_or(|mask| !mask[k]))).collect();
     Float64Array::from(&values[..])
 }
 
-/// Metres of heights, rounded to 24 bits.
+/// Converts heights to metres, rounded to 24 bits.
 pub fn heights_f32(field: &Field<Height>, nodata: Option<&Field<bool>>) -> Float32Array {
     let one = |k: usize| metres(field[k], nodata.is_none_or(|mask| !mask[k])) as f32;
     let values: Vec<f32> = (0..field.len()).map(one).collect();
     Float32Array::from(&values[..])
 }
 
-/// The cells of a layer, as exact as they are.
+/// Converts the cells of a layer exactly.
 pub fn layer(cells: &Cells) -> JsValue {
     match cells {
         Cells::Height(field) => heights(field, None).into(),

@@ -1,4 +1,4 @@
-//! What the library declares: presets, models.
+//! The library's declarations as objects: presets and models.
 
 use serde_json::{Value as Json, json};
 use thalweg_core::declare::params::{Param, ParamKind, Value};
@@ -54,13 +54,13 @@ fn page(model: &dyn Model) -> Json {
     })
 }
 
-/// The declarations of all models.
+/// Returns the declarations of all models.
 #[wasm_bindgen(skip_typescript)]
 pub fn models() -> Result<JsValue> {
     object(&thalweg_models::models::all_models().map(|model| page(&*model)).collect())
 }
 
-/// The presets: name, a paragraph, text.
+/// Returns the presets: name, a paragraph about each, its number of cells, and the recipe's text.
 #[wasm_bindgen(skip_typescript)]
 pub fn presets() -> Result<JsValue> {
     let one = |preset: &thalweg_sim::presets::Preset| -> thalweg_core::base::error::Result<Json> {

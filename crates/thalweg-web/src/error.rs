@@ -1,9 +1,9 @@
-//! [`Problem`]: the library's errors as JavaScript's.
+//! [`Problem`]: converts the library's errors to JavaScript's.
 
 use thalweg_core::Error;
 use wasm_bindgen::JsValue;
 
-/// An error on its way to JavaScript, where it is an `Error` with the library's sentence.
+/// An error that is thrown in JavaScript: an `Error` with the library's message, or a value that a function threw.
 #[derive(Debug)]
 pub struct Problem(JsValue);
 
@@ -13,7 +13,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// What a function of JavaScript's threw goes on as it is.
+/// A value that a function of the page threw is thrown again unchanged.
 impl From<JsValue> for Problem {
     fn from(thrown: JsValue) -> Self {
         Self(thrown)
@@ -26,5 +26,5 @@ impl From<Problem> for JsValue {
     }
 }
 
-/// What a function that JavaScript calls returns.
+/// The result of a function that JavaScript calls.
 pub type Result<T> = std::result::Result<T, Problem>;

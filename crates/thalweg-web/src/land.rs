@@ -1,4 +1,4 @@
-//! [`Terrain`]: the library's terrain as JavaScript holds it.
+//! [`Terrain`]: the library's terrain as a class of JavaScript.
 
 use js_sys::{Float32Array, Float64Array, Object, Reflect};
 use thalweg_core::terrain::{CellType, Cells, GROUND, LOOSE};
@@ -10,10 +10,10 @@ use crate::array::{heights, heights_f32, layer, reals};
 use crate::error::Result;
 use crate::options::{Options, object};
 
-/// Keys of a land that is given.
+/// The keys of the argument of [`Terrain::new`].
 const KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers"];
 
-/// A terrain: heights, layers, and what is known of how it was made. It does not change.
+/// A terrain: elevations, layers, and the recipe and report of the run that made it, if any. It is immutable.
 #[wasm_bindgen(skip_typescript)]
 #[derive(Clone)]
 pub struct Terrain {
@@ -28,7 +28,7 @@ impl From<thalweg_core::terrain::Terrain> for Terrain {
     }
 }
 
-/// Edges from a word, read as a recipe's are.
+/// Parses the name of a boundary condition, as in a recipe.
 fn edges_of(word: &str) -> thalweg_core::base::error::Result<thalweg_core::terrain::grid::Edges> {
     let text = format!("extent = [1.0, 1.0]\nedges = {}", toml::Value::String(word.to_string()));
     Ok(thalweg_sim::recipe::Recipe::parse(&text)?.edges)
@@ -36,22 +36,22 @@ fn edges_of(word: &str) -> thalweg_core::base::error::Result<thalweg_core::terra
 
 #[wasm_bindgen]
 impl Terrain {
-    /// A terrain over heights in metres.
+    /// Creates a terrain from elevations in metres.
     #[wasm_bindgen(constructor)]
     pub fn new(land: JsValue) -> Result<Terrain> {
-        let land = Options::of("key of a land", land, KEYS)?;
+        let land = Options::of("key of Land", land, KEYS)?;
         let missing = |key: &str, what: &str| Error::missing(key, format!("give {what}"));
         let [rows, cols] = [land.cells("rows")?, land.cells("cols")?];
         let rows = rows.ok_or_else(|| missing("rows", "the number of rows"))?;
         let cols = cols.ok_or_else(|| missing("cols", "the number of columns"))?;
-        let cell = land.number("cellSize")?.ok_or_else(|| missing("cellSize", "metres from cell to cell"))?;
+        let cell = land.number("cellSize")?.ok_or_else(|| missing("cellSize", "the side of a cell in metres"))?;
         let mut grid = Grid::new([rows, cols], cell)?;
         if let Some(word) = land.word("edges")? {
             grid.edges = edges_of(&word)?;
         }
         grid.sea_level = land.number("seaLevel")?.map(Height::from_metres).transpose()?;
         grid.check()?;
-        let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of metres"))?;
+        let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of elevations in metres"))?;
         let metres = reals("heights", &given, grid.size)?;
         let nodata = land.number("nodata")?;
         let mut terrain = thalweg_core::terrain::Terrain::from_rows(grid, |i, row| {
@@ -65,66 +65,66 @@ impl Terrain {
         Ok(terrain.into())
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[wasm_bindgen(getter)]
     pub fn rows(&self) -> usize {
         self.land.grid.size[0]
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[wasm_bindgen(getter)]
     pub fn cols(&self) -> usize {
         self.land.grid.size[1]
     }
 
-    /// Side of a cell in metres.
+    /// Returns the side of a cell in metres.
     #[wasm_bindgen(getter, js_name = cellSize)]
     pub fn cell_size(&self) -> f64 {
         self.land.grid.cell
     }
 
-    /// World row and column of the first cell.
+    /// Returns the world row and column of the first cell.
     #[wasm_bindgen(getter)]
     pub fn origin(&self) -> Vec<f64> {
         <[f64; 2]>::from(self.land.grid.origin.map(|cell| cell as f64)).to_vec()
     }
 
-    /// Sea level in metres.
+    /// Returns the sea level in metres.
     #[wasm_bindgen(getter, js_name = seaLevel)]
     pub fn sea_level(&self) -> Option<f64> {
         self.land.grid.sea_level.map(Height::metres)
     }
 
-    /// Number of cells without data.
+    /// Returns the number of no-data cells.
     #[wasm_bindgen(getter, js_name = nodataCount)]
     pub fn nodata_count(&self) -> usize {
         self.land.nodata_count()
     }
 
-    /// Lowest and highest ground in metres.
+    /// Returns the lowest and the highest elevation in metres.
     #[wasm_bindgen(getter)]
     pub fn range(&self) -> Option<Vec<f64>> {
         self.land.range().map(|range| range.map(Height::metres).to_vec())
     }
 
-    /// Heights in metres, exact; NaN where there is no data.
+    /// Returns the exact elevations in metres; NaN in no-data cells.
     pub fn heights(&self) -> Float64Array {
         heights(&self.land.ground, self.land.nodata.as_ref())
     }
 
-    /// Heights in metres, rounded to 24 bits, as a GPU takes them.
+    /// Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells.
     #[wasm_bindgen(js_name = heightsF32)]
     pub fn heights_f32(&self) -> Float32Array {
         heights_f32(&self.land.ground, self.land.nodata.as_ref())
     }
 
-    /// Names of the layers.
+    /// Returns the names of the layers.
     #[wasm_bindgen(getter)]
     pub fn layers(&self) -> Vec<String> {
         self.names().map(String::from).collect()
     }
 
-    /// The values of a layer.
+    /// Returns the values of a layer.
     pub fn layer(&self, name: &str) -> Result<JsValue> {
         if let Some(loose) = self.land.loose.as_ref().filter(|_| name == LOOSE.name) {
             return Ok(heights(loose, None).into());
@@ -133,23 +133,23 @@ impl Terrain {
         Ok(found.ok_or_else(|| Error::unknown("layer", name, self.names()))?)
     }
 
-    /// Fingerprint of each layer and table: the command's reports have the same.
+    /// Returns the fingerprint of each layer and table, as in the command's reports.
     pub fn fingerprints(&self) -> JsValue {
         let prints = Object::new();
         for (name, print) in self.land.fingerprints() {
-            // On a fresh object of ours no set fails.
+            // Setting a key of a new object cannot fail.
             let _ = Reflect::set(&prints, &name.into(), &print.into());
         }
         prints.into()
     }
 
-    /// The recipe that it was made by, as TOML, every parameter spelt out.
+    /// Returns the recipe of the run that made the terrain, as TOML with every parameter.
     #[wasm_bindgen(getter)]
     pub fn recipe(&self) -> Option<String> {
         self.recipe.as_ref().map(thalweg_sim::recipe::Recipe::to_toml)
     }
 
-    /// The report of the run that made it.
+    /// Returns the report of the run that made the terrain.
     #[wasm_bindgen(getter)]
     pub fn report(&self) -> Result<JsValue> {
         self.report.as_ref().map_or(Ok(JsValue::UNDEFINED), object)
@@ -163,7 +163,7 @@ impl Terrain {
     }
 }
 
-/// Puts numbers into a terrain as the layer of that name.
+/// Adds numbers to a terrain as the layer with this name.
 fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &JsValue) -> Result<()> {
     let models = Models::default();
     let spec = if name == LOOSE.name { Some(LOOSE) } else { models.layer(name).filter(|spec| *spec != GROUND) };

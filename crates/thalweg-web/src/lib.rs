@@ -1,5 +1,5 @@
-//! The npm package `thalweg`: the library for pages. It turns JavaScript's values into the library's and back, and nothing else; what a user sees is
-//! typed in `npm/thalweg.d.ts`, which `cargo xtask book` writes from the declarations.
+//! The npm package `thalweg`: the library for web pages. This crate only converts JavaScript's values to the library's
+//! and back. The interface is typed in `npm/thalweg.d.ts`, which `cargo xtask book` generates from the declarations.
 
 mod array;
 mod declared;
@@ -14,33 +14,33 @@ mod world;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Makes so many threads of workers; only in the module that has them.
+/// Starts this number of threads as workers; only in the module with threads.
 #[cfg(target_feature = "atomics")]
 pub use wasm_bindgen_rayon::init_thread_pool;
 
-/// Has faults of the library told as errors: a module that fails stops where it is, and would say no more than that.
+/// Reports panics of the library as errors. Without this hook, a module that panics would stop without a reason.
 #[wasm_bindgen(start)]
 fn begin() {
     std::panic::set_hook(Box::new(|why| {
-        wasm_bindgen::throw_str(&format!("thalweg has a fault, and this module cannot be used any more: {why}"));
+        wasm_bindgen::throw_str(&format!("internal error of thalweg; this module can no longer be used: {why}"));
     }));
 }
 
-/// Version of the library.
+/// Returns the version of the library.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_string()
 }
 
-/// How many threads share the work.
+/// Returns the number of threads that share the work.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
 pub fn threads() -> u32 {
     u32::try_from(rayon::current_num_threads()).unwrap_or(u32::MAX)
 }
 
-/// Lets work take so many bytes of memory from now on.
+/// Sets the memory limit of all later work in bytes.
 #[wasm_bindgen(js_name = allowMemory, skip_typescript)]
 pub fn allow_memory(bytes: f64) -> Result<(), error::Problem> {
     const MOST: f64 = 4294967296.0;

@@ -1,23 +1,28 @@
-//! [`Options`]: objects of JavaScript's, read by their declared keys.
+//! [`Options`]: reads objects of JavaScript by their declared keys.
 
 use js_sys::{Array, BigInt, Function, JSON, Object, Reflect};
+use serde_json::Value as Json;
 use thalweg_core::Error;
+use thalweg_core::declare::operation::{Operation, OptionSpec, OptionType, WorkForm, options_for};
 use thalweg_core::declare::params::Written;
 use wasm_bindgen::{JsCast as _, JsValue};
 
 use crate::error::Result;
 
-/// The largest whole number that a number of JavaScript's holds with all below it.
+/// The largest integer up to which a number of JavaScript represents every integer exactly: 2⁵³ − 1.
 const WHOLE: f64 = 9007199254740991.0;
 
-/// An object with keys that are known.
+/// An object with known keys.
 pub struct Options {
     what: &'static str,
     object: JsValue,
 }
 
 impl Options {
-    /// Reads an object, or nothing; a key that is none of those known is refused.
+    /// Reads an object, null or undefined.
+    ///
+    /// # Errors
+    /// Returns an error for any other value, and for an object with an unknown key.
     pub fn of(what: &'static str, object: JsValue, known: &[&str]) -> Result<Self> {
         let options = Self { what, object };
         for (key, _) in options.entries()? {
@@ -28,18 +33,18 @@ impl Options {
         Ok(options)
     }
 
-    /// An object whose keys are the caller's to check.
+    /// Reads an object whose keys the caller checks.
     pub fn any(what: &'static str, object: JsValue) -> Self {
         Self { what, object }
     }
 
-    /// Keys and values, those without a value left out.
+    /// Returns the keys and values, without keys whose value is undefined.
     pub fn entries(&self) -> Result<Vec<(String, JsValue)>> {
         if self.object.is_undefined() || self.object.is_null() {
             return Ok(Vec::new());
         }
         if !self.object.is_object() || Array::is_array(&self.object) {
-            return Err(Error::value(self.what, shown(&self.object), "an object, or nothing").into());
+            return Err(Error::value(self.what, shown(&self.object), "an object, null or undefined").into());
         }
         let pairs = Object::entries(self.object.unchecked_ref::<Object>());
         let pairs = pairs.iter().map(|pair| {
@@ -49,7 +54,7 @@ impl Options {
         Ok(pairs.filter(|(_, value)| !value.is_undefined()).collect())
     }
 
-    /// The value of a key.
+    /// Returns the value of a key; `None` if it is null or undefined.
     pub fn value(&self, key: &str) -> Option<JsValue> {
         if !self.object.is_object() {
             return None;
@@ -64,45 +69,92 @@ impl Options {
         Ok(Some(read))
     }
 
-    /// A real number.
+    /// Returns a real number.
     pub fn number(&self, key: &str) -> Result<Option<f64>> {
         self.read(key, "a finite number", |value| value.as_f64().filter(|x| x.is_finite()))
     }
 
-    /// A whole number.
+    /// Returns an integer of 0 or more.
     pub fn count(&self, key: &str) -> Result<Option<u64>> {
-        self.read(key, "a whole number from 0 on (a BigInt beyond 2^53)", whole)
+        self.read(key, "a whole number of 0 or more (a BigInt beyond 2^53)", whole)
     }
 
-    /// A whole number that counts cells.
+    /// Returns a number of cells: an integer of 1 or more.
     pub fn cells(&self, key: &str) -> Result<Option<usize>> {
         let most = f64::from(u32::MAX);
         let cells = |value: &JsValue| value.as_f64().filter(|x| x.fract() == 0.0 && (1.0..=most).contains(x));
-        Ok(self.read(key, "a whole number from 1 on", cells)?.map(|x| x as usize))
+        Ok(self.read(key, "a whole number of 1 or more", cells)?.map(|x| x as usize))
     }
 
-    /// A word.
+    /// Returns a string.
     pub fn word(&self, key: &str) -> Result<Option<String>> {
-        self.read(key, "a word", JsValue::as_string)
+        self.read(key, "a string", JsValue::as_string)
     }
 
-    /// True or false.
-    pub fn switch(&self, key: &str) -> Result<bool> {
-        Ok(self.read(key, "true, false", JsValue::as_bool)?.unwrap_or(false))
-    }
-
-    /// A function.
+    /// Returns a function.
     pub fn function(&self, key: &str) -> Result<Option<Function>> {
         self.read(key, "a function", |value| value.dyn_ref::<Function>().cloned())
     }
 
-    /// Another object.
+    /// Returns the object under a key; its keys are not checked.
     pub fn inner(&self, key: &'static str) -> Options {
         Self { what: key, object: self.value(key).unwrap_or(JsValue::UNDEFINED) }
     }
 }
 
-/// A whole number from 0 on that 64 bits hold.
+/// Reads the options of an operation as they are declared; a key is the name of an option in `camelCase`. Keys of
+/// `others` are accepted too, for the caller to read from the returned object.
+pub fn operation<T: Operation + Default>(what: &'static str, object: JsValue, others: &[&str]) -> Result<(T, Options)> {
+    let declared = options_for(&T::default(), WorkForm::Arrays);
+    let keys: Vec<String> = declared.iter().map(OptionSpec::camel_name).collect();
+    let known: Vec<&str> = keys.iter().map(String::as_str).chain(others.iter().copied()).collect();
+    let given = Options::of(what, object, &known)?;
+    let mut options = T::default();
+    for (option, key) in declared.iter().zip(&keys) {
+        if let Some(value) = given.value(key) {
+            options.set(option.name, &json_of(&value, 0))?;
+        }
+    }
+    Ok((options, given))
+}
+
+/// The greatest number of lists in one another in the value of an option.
+const MAX_DEPTH: usize = 4;
+
+/// Converts a value of an option to JSON; an infinite number becomes the text `inf`.
+fn json_of(value: &JsValue, depth: usize) -> Json {
+    if value.is_null() || value.is_undefined() {
+        return Json::Null;
+    }
+    if let Some(switch) = value.as_bool() {
+        return switch.into();
+    }
+    if let Some(number) = value.as_f64() {
+        // JSON distinguishes whole numbers, JavaScript does not.
+        let is_whole = number.fract() == 0.0 && number.abs() <= WHOLE;
+        return if is_whole { (number as i64).into() } else { OptionType::to_json(&number) };
+    }
+    if let Some(n) = whole(value) {
+        return n.into();
+    }
+    let is_list = js_sys::ArrayBuffer::is_view(value) || Array::is_array(value);
+    if depth < MAX_DEPTH && is_list {
+        return Array::from(value).iter().map(|item| json_of(&item, depth + 1)).collect();
+    }
+    match value.dyn_ref::<Object>().filter(|_| depth < MAX_DEPTH && !is_list) {
+        Some(object) => {
+            let pairs = Object::entries(object);
+            let pairs = pairs.iter().map(|pair| Array::from(&pair));
+            let pairs =
+                pairs.map(|pair| (pair.get(0).as_string().unwrap_or_default(), json_of(&pair.get(1), depth + 1)));
+            pairs.collect::<serde_json::Map<String, Json>>().into()
+        }
+        // Texts, and values that no option accepts.
+        None => shown(value).into(),
+    }
+}
+
+/// Returns an integer of 0 or more that fits into 64 bits.
 fn whole(value: &JsValue) -> Option<u64> {
     if value.is_bigint() {
         return u64::try_from(BigInt::from(value.clone())).ok();
@@ -110,7 +162,7 @@ fn whole(value: &JsValue) -> Option<u64> {
     value.as_f64().filter(|x| x.fract() == 0.0 && (0.0..=WHOLE).contains(x)).map(|x| x as u64)
 }
 
-/// A value as somebody wrote it in JavaScript.
+/// Converts a value to a [`Written`] value.
 pub fn written(value: &JsValue) -> Written {
     if let Some(switch) = value.as_bool() {
         return Written::Switch(switch);
@@ -125,7 +177,7 @@ pub fn written(value: &JsValue) -> Written {
     }
 }
 
-/// A value in a message.
+/// Formats a value for a message.
 pub fn shown(value: &JsValue) -> String {
     if let Some(text) = value.as_string() {
         return text;
@@ -133,11 +185,16 @@ pub fn shown(value: &JsValue) -> String {
     if let Some(x) = value.as_f64() {
         return x.to_string();
     }
+    if value.is_bigint()
+        && let Ok(text) = BigInt::from(value.clone()).to_string(10)
+    {
+        return text.into();
+    }
     let text = JSON::stringify(value).ok().and_then(|text| text.as_string());
     text.unwrap_or_else(|| value.js_typeof().as_string().unwrap_or_default())
 }
 
-/// An object of what serde can write.
+/// Converts JSON to a value of JavaScript.
 pub fn object(json: &serde_json::Value) -> Result<JsValue> {
     Ok(JSON::parse(&json.to_string())?)
 }

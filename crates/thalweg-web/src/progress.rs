@@ -11,7 +11,7 @@ use crate::error::{Problem, Result};
 
 /// Calls a function of the page with each report. The operation stops if the function returns false or throws.
 ///
-/// The function belongs to the thread that it came to: reports from another thread are skipped.
+/// The function belongs to the thread that received it: reports from another thread are skipped.
 pub struct Watcher<'a> {
     function: Option<SendWrapper<&'a Function>>,
     argument: fn(&ProgressReport<'_>) -> Result<JsValue>,
@@ -19,12 +19,12 @@ pub struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    /// A watcher that turns each report into the function's argument.
+    /// Creates a watcher; `argument` converts each report to the function's argument.
     pub fn new(function: Option<&'a Function>, argument: fn(&ProgressReport<'_>) -> Result<JsValue>) -> Self {
         Self { function: function.map(SendWrapper::new), argument, thrown: None }
     }
 
-    /// The result of the operation, or the value that the function threw.
+    /// Returns the result of the operation, or the value that the function threw as an error.
     pub fn finish<T>(self, result: std::result::Result<T, Error>) -> Result<T> {
         self.thrown.map_or(Ok(()), |thrown| Err(thrown.take()))?;
         Ok(result?)

@@ -1,4 +1,4 @@
-//! [`build`] and [`apply`]: runs, stepped here, and watched by a function of the page's.
+//! [`build`] and [`apply`]: runs whose progress a function of the page receives.
 
 use js_sys::Function;
 use serde_json::json;
@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::land::Terrain;
 use crate::options::{Options, object, written};
 
-/// The recipe of a preset's name, or of a text.
+/// Returns the recipe for the name of a preset or for the text of a recipe.
 pub fn recipe_of(text: &str) -> thalweg_core::base::error::Result<Recipe> {
-    // A name has neither lines nor values.
+    // A name contains none of these characters.
     if text.contains(['\n', '=', '[']) { Recipe::parse(text) } else { presets::find_preset(text.trim()) }
 }
 
@@ -46,7 +46,7 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
     done(run, progress.as_ref())
 }
 
-/// Runs one model over a terrain.
+/// Runs one model on a terrain.
 #[wasm_bindgen(skip_typescript)]
 pub fn apply(model: &str, terrain: &Terrain, parameters: JsValue, options: JsValue) -> Result<Terrain> {
     let options = Options::of("option of apply", options, &["seed", "progress"])?;
@@ -60,7 +60,7 @@ pub fn apply(model: &str, terrain: &Terrain, parameters: JsValue, options: JsVal
     done(Run::over(recipe, terrain.land.clone())?, options.function("progress")?.as_ref())
 }
 
-/// Takes all steps of a run, and tells each: where it stands; false ends it.
+/// Runs all steps and reports each to `progress`; if that returns false, the run ends with an error.
 fn done(mut run: Run, progress: Option<&Function>) -> Result<Terrain> {
     while let Some(step) = run.step()? {
         let Some(tell) = progress else { continue };

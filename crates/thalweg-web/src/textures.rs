@@ -1,34 +1,23 @@
-//! [`textures`]: what covers a terrain.
+//! [`textures`]: the ground cover of a terrain.
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint8ClampedArray, Uint16Array};
-use thalweg_core::Error;
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::colour::srgb;
 use thalweg_render::products::normals::Depth;
-use thalweg_render::products::textures::{MATERIALS, SeenFrom, TextureOptions, TextureRules, Textures};
+use thalweg_render::products::textures::{MATERIALS, TextureOptions, TextureRules, Textures};
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;
 use crate::land::Terrain;
-use crate::options::Options;
+use crate::options::operation;
 
-/// Textures of a terrain by the rules of its recipe.
+/// Computes the textures of a terrain by the rules of its recipe.
 #[wasm_bindgen(skip_typescript)]
 pub fn textures(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
-    let options = Options::of("option of textures", options, &["size", "bits", "fromAir"])?;
-    let depth = match options.count("bits")? {
-        None | Some(8) => Depth::Eight,
-        Some(16) => Depth::Sixteen,
-        Some(bits) => return Err(Error::value("bits", bits, "8, 16").into()),
-    };
-    let size = options.cells("size")?;
-    if let Some(size) = size.filter(|size| *size > 65_536) {
-        return Err(Error::value("size", size, "1 to 65536 samples on the longer side").into());
-    }
-    let seen = if options.switch("fromAir")? { SeenFrom::Air } else { SeenFrom::Ground };
+    let (options, _) = operation::<TextureOptions>("option of textures", options, &[])?;
     let own = terrain.recipe.as_ref().map(|recipe| (recipe.textures.clone(), recipe.rock));
     let (rules, rock) = own.unwrap_or_else(|| (TextureRules::default(), Rock::usual()));
-    let made = Textures::of(&terrain.land, &rules, rock, &TextureOptions { size, depth, seen, start: None })?;
+    let made = Textures::of(&terrain.land, &rules, rock, &options, None)?;
     let found = Object::new();
     let put = |key: &str, value: JsValue| Reflect::set(&found, &key.into(), &value);
     let [rows, cols] = made.albedo.size();
@@ -40,7 +29,7 @@ pub fn textures(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
     let weights = made.weights.as_slice().as_flattened();
     put(
         "weights",
-        match depth {
+        match options.bits {
             Depth::Eight => {
                 Uint8Array::from(&weights.iter().map(|weight| *weight as u8).collect::<Vec<_>>()[..]).into()
             }

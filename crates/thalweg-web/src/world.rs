@@ -25,53 +25,54 @@ pub struct World {
 
 #[wasm_bindgen]
 impl World {
-    /// The world of a preset or a recipe.
+    /// Opens the world of a preset or of a recipe.
     #[wasm_bindgen(constructor)]
     pub fn new(recipe: &str, options: JsValue) -> Result<World> {
-        let options = Options::of("option of a world", options, &["seed", "tile"])?;
+        let options = Options::of("option of World", options, &["seed", "tile"])?;
         let mut recipe = recipe_of(recipe)?;
         recipe.seed = options.count("seed")?.unwrap_or(recipe.seed);
         let world = thalweg_sim::world::World::open(&recipe)?.with_tiles(options.cells("tile")?.unwrap_or(TILE))?;
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 
-    /// Width of a level's cells in metres.
+    /// Returns the width of a level's cells in metres.
     pub fn width(&self, level: u32) -> Result<f64> {
         self.world.frame().check(level)?;
         Ok(self.world.frame().width(level))
     }
 
-    /// First row and column of a level, and those after the last.
+    /// Returns the first row and column of a level, and the row and column after the last.
     pub fn bounds(&self, level: u32) -> Result<Vec<f64>> {
         self.world.frame().check(level)?;
         let CellRect { start, end } = self.world.frame().world(level);
         Ok([start.row, start.col, end.row, end.col].map(|cell| cell as f64).to_vec())
     }
 
-    /// The tile of a level that holds a place in world metres, eastward and southward.
+    /// Computes the tile of a level that contains a position: `x` metres to the east and `y` metres to the south.
     pub fn tile(&self, level: u32, x: f64, y: f64, progress: Option<Function>) -> Result<Terrain> {
         let rect = tile_rect(&self.world, level, Point { x, y })?;
         self.window(level, rect, progress.as_ref())
     }
 
-    /// Height of the ground at a place, in metres.
+    /// Returns the elevation at a position in metres.
     #[wasm_bindgen(js_name = heightAt)]
     pub fn height_at(&self, level: u32, x: f64, y: f64) -> Result<f64> {
         Ok(self.world.height_at(x, y, level)?)
     }
 
-    /// The first and the last zoom of a web map of it.
+    /// Returns the first and the last zoom of a web map of the world.
     #[wasm_bindgen(getter)]
     pub fn zooms(&self) -> Vec<u32> {
         self.tiles.zooms().to_vec()
     }
 
-    /// What a web map must know of its tiles, which lie under `base` (TileJSON 3).
+    /// Returns the description of the tiles for web maps (TileJSON 3); `base` is the address of the tiles, without a
+    /// final slash.
     pub fn describe(&self, base: &str) -> Result<JsValue> {
         object(&self.tiles.describe(base))
     }
 
-    /// A tile of the web map as a PNG of heights; nothing where the world or its zooms have none.
+    /// Returns a tile of the web map as a PNG of elevations or a hillshade; `None` if there is no such tile.
     pub fn png(&self, zoom: u32, column: u32, row: u32, encoding: Option<String>) -> Result<Option<Uint8Array>> {
         let encoding = match encoding.as_deref() {
             None | Some("terrain-rgb") => Encoding::TerrainRgb,

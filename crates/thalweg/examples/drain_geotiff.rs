@@ -1,6 +1,6 @@
 //! Where water goes on an elevation model: `cargo run --release --example drain_geotiff [INPUT.tif [FOLDER]]`.
 
-use thalweg::drainage::{Survey, SurveyOptions};
+use thalweg::drainage::{DrainOptions, Survey};
 use thalweg::io::{LoadOptions, load, make_folder};
 use thalweg::{Error, NoProgress, Result};
 
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
 
     let loaded = load(&input, &LoadOptions::default())?;
     // Streams begin where a square kilometre comes together.
-    let options = SurveyOptions { threshold: Some(1e6), ..SurveyOptions::default() };
+    let options = DrainOptions { threshold: Some(1e6), ..DrainOptions::default() };
     let survey = Survey::of(&loaded.terrain, &options, &mut NoProgress)?;
     make_folder(&folder)?;
     survey.draft(&folder, &loaded.terrain, loaded.nodata)?.commit(&[])?;

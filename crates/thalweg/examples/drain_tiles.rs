@@ -6,7 +6,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
+use thalweg::drainage::{DrainOptions, Survey, drain_in_memory};
 use thalweg::noise::Key;
 use thalweg::terrain::{Field, Grid, Height, Terrain};
 use thalweg::{NoProgress, ProgressReport};
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Height::saturating(if metres_only { metres.round() } else { metres })
     });
     let terrain = Terrain::from_ground(Grid::new(size, 10.0)?, ground)?;
-    let options = SurveyOptions::default();
+    let options = DrainOptions::default();
     let each = 1e9 / (cells * cells) as f64;
 
     let begun = Instant::now();

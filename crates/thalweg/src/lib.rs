@@ -111,7 +111,7 @@ pub mod terrain {
         UPLIFT, VectorPart, WATER, WETNESS,
     };
     pub use thalweg_render::products::agreement::{Agreement, agreement};
-    pub use thalweg_render::products::measure::{Measure, MeasureSettings, Measures, draw_measures, measure};
+    pub use thalweg_render::products::measure::{Measure, MeasureOptions, Measures, draw_measures, measure};
     pub use thalweg_render::products::resample::{crop, reduce, resample};
 }
 
@@ -176,19 +176,19 @@ pub mod flow {
 ///
 /// ```
 /// use thalweg::NoProgress;
-/// use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
+/// use thalweg::drainage::{Survey, DrainOptions, drain_in_memory};
 /// use thalweg::terrain::{Grid, Terrain};
 ///
 /// let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
 /// let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
-/// let options = SurveyOptions::default();
+/// let options = DrainOptions::default();
 /// let survey = Survey::of(&terrain, &options, &mut NoProgress)?;
 /// let by_tiles = drain_in_memory(&terrain, &options, 16, |_| {}, &mut NoProgress)?;
 /// assert_eq!(survey.channels, by_tiles.channels);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod drainage {
-    pub use thalweg_export::survey::{Summary, Survey, SurveyOptions};
+    pub use thalweg_export::survey::{DrainOptions, Summary, Survey};
     pub use thalweg_render::products::lakes::outline_lakes;
     pub use thalweg_render::products::nested::{NestedDepression, nested_depressions};
     pub use thalweg_render::products::streams::trace_streams;

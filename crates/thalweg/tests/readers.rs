@@ -138,7 +138,7 @@ fn masks_and_scales_are_gdals() {
             );
             assert!(out(k) || loaded.terrain.ground.as_slice()[k].metres() == told(k), "{name}, cell {k}");
         }
-        let said = loaded.warnings.iter().any(|said| said.contains(&format!("mask that leaves out {count} cells")));
+        let said = loaded.warnings.iter().any(|said| said.contains(&format!("mask that excludes {count} cells")));
         assert!(said == (count > 0) && loaded.warnings.len() <= 1, "{name}: {:?}", loaded.warnings);
     }
     assert_eq!(seen, 8);

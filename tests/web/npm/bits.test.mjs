@@ -1,4 +1,4 @@
-// The same recipe in WebAssembly and by the command: every layer's fingerprint, every stage's ledger.
+// The same recipe in WebAssembly and by the command: compares every layer's fingerprint and every stage's mass balance.
 
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { LONG, ROOT, bytes, command, folder, samples, thalweg } from "./package.
 
 const place = folder();
 
-/** What the command reports of a recipe or a preset, and what the package does; times and places of this machine left out. */
+/** Returns the reports of the command and of the package for a recipe or a preset, without times and paths. */
 function both(name, words, built) {
   const out = join(place, name);
   command("build", ...words, "--out", out, "--quiet");
@@ -26,7 +26,10 @@ function both(name, words, built) {
   return [plain(here), plain(report)];
 }
 
-/** A model's sample on one level of 64 cells; a page has no files, so a layer that is read from one is the ground so far instead. */
+/**
+ * Returns a model's recipe on one level of 64 cells. A page has no files, so the current ground replaces a layer that
+ * is read from a file.
+ */
 function small(text) {
   const line = (line) => {
     if (/^cells = /.test(line)) return "cells = 64";
@@ -56,7 +59,7 @@ test("every model at 64 cells", async (t) => {
 
 test("presets, whose files are in the module", async (t) => {
   const cells = LONG ? 256 : 64;
-  // In the short run the first, which has most in it, and those that begin with an elevation model.
+  // The short run tests the first preset, which uses most features, and those that begin with an elevation model.
   const presets = thalweg.presets().filter(({ recipe }, k) => LONG || k === 0 || /^from = /m.test(recipe));
   if (LONG && process.env.THALWEG_LONG_LIST) {
     appendFileSync(process.env.THALWEG_LONG_LIST, `tests/web/npm/bits.test.mjs\tpresets\t${presets.length} presets at 256 cells\n`);

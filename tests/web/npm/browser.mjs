@@ -1,4 +1,4 @@
-// Chromium without a window, spoken to over a pipe in its own protocol; and a server of plain files under a path of its own.
+// Controls Chromium without a window, over a pipe, by its own protocol; and a server of static files under a path.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { extname, join, normalize } from "node:path";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json" };
 
-/** Serves a folder under /a/b/; tells what was asked for. */
+/** Serves a folder under /a/b/; records the requested paths in `asked`. */
 export async function served(folder) {
   const asked = [];
   const server = createServer((request, answer) => {
@@ -74,31 +74,31 @@ export class Browser {
     return this.send("Page.navigate", { url });
   }
 
-  /** What an expression comes to in the page; promises are waited for. */
+  /** Returns the value of an expression in the page; awaits a promise. */
   async value(expression) {
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   }
 
-  /** Waits until an expression holds. */
+  /** Waits until an expression is true. */
   async until(expression, seconds = 120) {
     const end = Date.now() + seconds * 1000;
     while (!(await this.value(expression).catch(() => false))) {
       if (Date.now() > end) {
         const said = await this.value("document.body?.innerText").catch(() => "");
-        throw new Error(`${expression} does not hold after ${seconds} s; the page says: ${said}; ${this.complaints.join("; ")}`);
+        throw new Error(`${expression} is not true after ${seconds} s; text of the page: ${said}; ${this.complaints.join("; ")}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 
-  /** A picture of the page, PNG. */
+  /** Returns a screenshot of the page as PNG. */
   async picture() {
     return Buffer.from((await this.send("Page.captureScreenshot", { format: "png" })).data, "base64");
   }
 
-  /** Colours of the drawing on a canvas, at 64 × 64 places. */
+  /** Returns the colours of a canvas, reduced to 64 × 64 pixels. */
   colours(selector) {
     return this.value(`(() => {
       const canvas = document.querySelector(${JSON.stringify(selector)}), small = document.createElement("canvas");
@@ -109,7 +109,7 @@ export class Browser {
     })()`);
   }
 
-  /** Colours of what is seen, at 64 × 64 places. */
+  /** Returns the colours of a screenshot, reduced to 64 × 64 pixels. */
   async pixels() {
     const picture = `data:image/png;base64,${(await this.picture()).toString("base64")}`;
     return this.value(`(async () => {

@@ -1,4 +1,4 @@
-// What the package gives is what the command writes, sample by sample, as rasterio reads it.
+// Compares the package's results with the command's files, sample by sample, as rasterio reads them.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { LONG, bytes, command, folder, samples, thalweg } from "./package.mjs";
 import { terrainRgb } from "./png.mjs";
 
 const place = folder();
-/** A world without end takes a minute until its first tile is there: in the short run one that is small. */
+/** The first tile of a world without end takes a minute, so the short run uses a small world. */
 const text = thalweg.presets().find(({ name }) => name === (LONG ? "endless" : "hills")).recipe;
 const WORLD = LONG ? text : text.replace(/^cells = .*/m, "cells = 32");
 const file = join(place, "world.toml");
@@ -21,7 +21,7 @@ test("drain: every raster", () => {
   command("build", "hills", "--cells", "128", "--seed", "5", "--out", world, "--type", "f64", "--quiet");
   command("drain", join(world, "height.tif"), "-o", out, "--quiet");
   assert.ok(bytes(land.heights()).equals(samples(join(world, "height.tif"))));
-  // The file knows nothing of the world's sea or of its layers.
+  // The file contains neither the world's sea level nor its layers.
   const bare = new thalweg.Terrain({ heights: land.heights(), rows: land.rows, cols: land.cols, cellSize: land.cellSize });
   const found = thalweg.drain(bare);
   const f32 = (array) => bytes(Float32Array.from(array));
@@ -76,14 +76,14 @@ test("tiles of web maps hold the world's heights", () => {
   const level = [0, 1, 2, 3, 4, 5, 6, 7, 8].find((level) => world.width(level) <= pixel);
   const width = world.width(level);
   let worst = 0;
-  // A height anywhere: linear between the middles of the four cells round it.
+  // Interpolates the height linearly between the centres of the four cells around the position.
   const height = (x, south) => {
     const u = x / width - 0.5, v = south / width - 0.5;
     const at = (di, dj) => world.heightAt(level, (Math.floor(u) + dj + 0.5) * width, (Math.floor(v) + di + 0.5) * width);
     const s = u - Math.floor(u), t = v - Math.floor(v);
     return (at(0, 0) * (1 - s) + at(0, 1) * s) * (1 - t) + (at(1, 0) * (1 - s) + at(1, 1) * s) * t;
   };
-  // A pixel is the mean of as many samples, along either axis, as cells lie along it.
+  // A pixel is the mean of samples. Along either axis there are as many samples as cells in the pixel's width.
   const parts = Math.max(1, Math.ceil(pixel / width - 1e-9));
   for (const [i, j] of [[5, 9], [100, 30], [200, 250], [128, 128], [31, 77]]) {
     let known = 0;
@@ -93,7 +93,7 @@ test("tiles of web maps hold the world's heights", () => {
     }
     worst = Math.max(worst, Math.abs(heights[i * 256 + j] - known));
   }
-  // Half a step of 0.1 m.
+  // The tolerance is half a step of 0.1 m.
   assert.ok(worst <= 0.0501, `${worst} m`);
   assert.equal(world.png(first - 1, 0, 0), undefined);
   assert.notDeepEqual(world.png(zoom, column, row, "terrarium"), png);

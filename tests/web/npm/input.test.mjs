@@ -1,4 +1,4 @@
-// What is refused, and how; memory.
+// Invalid input, and memory.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { thalweg } from "./package.mjs";
 
 const { Terrain, World, apply, build, drain, textures } = thalweg;
 
-/** Such a call throws an Error that says so, and the module goes on. */
+/** Asserts that a call throws an Error whose message matches all of `words`. */
 function refused(call, ...words) {
   assert.throws(call, (error) => {
     assert.ok(error instanceof Error);
@@ -35,6 +35,9 @@ test("names, values and what is allowed are said", () => {
   refused(() => drain(flat(), { outlets: [[1, 2, 3]] }), /outlets/, /\[row, column\]/);
   refused(() => drain(flat(), { outlets: [[64, 0]] }), /64/);
   refused(() => textures(flat(), { bits: 9 }), /bits = 9/, /8, 16/);
+  refused(() => textures(flat(), { progress: () => true }), /progress/);
+  refused(() => drain(flat(), { threshold: -5n }), /threshold = -5/);
+  refused(() => drain(flat(), { exponent: 2 }), /only applies with the method mfd/);
   refused(() => new World("hills", { tile: 5 }), /5/, /16/);
   refused(() => new World("endless").png(8, 128, 128, "rgb"), /encoding = "?rgb/, /terrain-rgb/);
   refused(() => new World("endless").tile(99, 0, 0), /99/);
@@ -111,7 +114,7 @@ test("memory comes back", () => {
     land.free();
   };
   for (let k = 0; k < 20; k++) once();
-  const module = thalweg.initSync(); // what is there already
+  const module = thalweg.initSync(); // returns the existing module
   const before = module.memory.buffer.byteLength;
   for (let k = 0; k < 200; k++) once();
   assert.equal(module.memory.buffer.byteLength, before);

@@ -1,4 +1,4 @@
-// The examples of `dist/` in Chromium, by what it draws; every request goes to the pages' own server, under a path.
+// Tests the examples of `dist/` by what Chromium draws; every request goes to the pages' own server, under a path.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ after(async () => {
   server?.close();
 });
 
-/** How many colours there are, each channel in 16 steps. */
+/** Returns the number of different colours, with 16 steps per channel. */
 function kinds(pixels) {
   const seen = new Set();
   for (let k = 0; k < pixels.length; k += 4) seen.add(`${pixels[k] >> 4},${pixels[k + 1] >> 4},${pixels[k + 2] >> 4}`);
@@ -64,11 +64,11 @@ test("MapLibre: tiles are made as the map asks for them", async () => {
   await browser.go("about:blank");
   await browser.go(`${server.address}examples/maplibre/index.html#endless`);
   await browser.until("Number(document.body.dataset.idle) > 0");
-  // Where it is idle it has drawn what is there: nothing is drawn anew for a look at the canvas.
+  // An idle map has drawn everything, and does not redraw when the canvas is read, so take a screenshot.
   const seen = await browser.pixels();
   assert.ok(kinds(seen) > 30, `${kinds(seen)} colours`);
   await keep("maplibre.png");
-  // The ground under the middle is that of the world, as far as two ways between cells agree.
+  // The elevation at the centre is that of the world, within the difference between two interpolations.
   const height = await browser.value("map.queryTerrainElevation(map.getCenter()) / map.getTerrain().exaggeration");
   const tile = new thalweg.World("endless").png(8, 128, 128);
   const corner = terrainRgb(tile)[0];

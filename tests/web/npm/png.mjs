@@ -1,9 +1,9 @@
-// PNG as it stands in its standard (W3C, third edition), as far as these tests need it.
+// A PNG reader by the standard (W3C, third edition), as far as these tests need it.
 
 import assert from "node:assert/strict";
 import { inflateSync } from "node:zlib";
 
-/** Heights of a PNG in Mapbox's encoding: 8 bits, red, green, blue. */
+/** Returns the elevations of a PNG in Mapbox's encoding: 8 bits, red, green, blue. */
 export function terrainRgb(png) {
   const view = Buffer.from(png);
   assert.equal(view.toString("latin1", 1, 4), "PNG");

@@ -1,4 +1,5 @@
-// The types of the package: the compiler takes an example and refuses what is wrong, and they name what there is; the package can be packed.
+// Tests the package's types: the compiler accepts an example and refuses its invalid lines, and every export has a
+// type. Also tests that the package can be packed.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

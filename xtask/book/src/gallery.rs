@@ -160,7 +160,7 @@ fn preset(name: &str) -> Outcome<Entry> {
         _ => " --cells 768",
     };
     let mut lines = vec![
-        format!("build {name}{cells} --out worlds/{name}"),
+        format!("build {name}{cells} -o worlds/{name}"),
         format!("shade worlds/{name} --scale --max-size {side} -o {name}.png"),
         format!("view worlds/{name} --size 760x480 -o {name}_view.png"),
     ];
@@ -180,14 +180,13 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
     let recipe = read(&path)?;
     let before = recipe.stages.iter().take_while(|stage| stage.model.about().name != name).last();
     let lines = match before.filter(|_| family != Family::Base) {
-        None => vec![
-            format!("build {path} --out worlds/{name}"),
-            format!("view worlds/{name} --size 760x480 -o {name}.png"),
-        ],
+        None => {
+            vec![format!("build {path} -o worlds/{name}"), format!("view worlds/{name} --size 760x480 -o {name}.png")]
+        }
         Some(before) => {
             vec![
-                format!("build {path} --until {} --out worlds/{name}_before", before.label),
-                format!("build {path} --out worlds/{name}"),
+                format!("build {path} --until {} -o worlds/{name}_before", before.label),
+                format!("build {path} -o worlds/{name}"),
                 format!("compare worlds/{name}_before worlds/{name} --size 680x420 -o {name}.png"),
             ]
         }

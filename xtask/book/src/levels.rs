@@ -32,7 +32,7 @@ pub fn measure(names: &[&str], most: usize) -> Outcome {
             let world = target.join(format!("levels/{name}_{cells}"));
             let size = cells.to_string();
             let mut build = program(&command);
-            run(build.args(["build", name, "--cells", &size, "--quiet", "--out"]).arg(&world))?;
+            run(build.args(["build", name, "--cells", &size, "--quiet", "-o"]).arg(&world))?;
             let terrain = read(&world)?;
             let seconds = seconds(&world)?;
             let row = match &first {

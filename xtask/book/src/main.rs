@@ -6,6 +6,7 @@ mod gallery;
 mod generated;
 mod levels;
 mod models;
+mod operations;
 mod stubs;
 mod tables;
 mod typescript;
@@ -32,11 +33,13 @@ fn done(words: &[&str]) -> Outcome {
             models::write()?;
             tables::write()?;
             stubs::write()?;
+            operations::write()?;
             typescript::write()
         }
         ["book", "--check"] => {
             models::check()?;
             stubs::check()?;
+            operations::check()?;
             typescript::check()
         }
         ["gallery", names @ ..] => gallery::draw(names),

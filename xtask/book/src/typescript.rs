@@ -11,7 +11,7 @@ use thalweg_sim::presets::PRESETS;
 
 use xtask::shell::Outcome;
 
-use crate::generated;
+use crate::{generated, operations};
 
 const HEAD: &str = include_str!("../../web/head.d.ts");
 
@@ -29,6 +29,7 @@ pub fn check() -> Outcome {
 
 fn text() -> String {
     let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
+    text.push_str(&operations::typescript());
     let union = |name: &str, about: &str, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
         format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))

@@ -1,10 +1,11 @@
-// A live figure: the recipe of a model's page is built in a worker, and again with one of the model's parameters turned.
+// A live figure: a worker builds the recipe of a model's page, and builds it again when the reader changes a parameter
+// of the model.
 
-/// Height of the sun above the horizon and its direction: from the north-west, as on maps.
+/// Unit vector towards the sun (east, south, up): the north-west at 45°, as usual on maps.
 const SUN = [-0.5, -0.5, Math.SQRT1_2];
 
 for (const figure of document.querySelectorAll(".live")) {
-  // Nothing is fetched or built that nobody looks at.
+  // Fetch and build nothing before the figure is visible.
   const seen = new IntersectionObserver(([entry]) => {
     if (!entry.isIntersecting) return;
     seen.disconnect();
@@ -16,12 +17,12 @@ for (const figure of document.querySelectorAll(".live")) {
 async function begin(figure) {
   figure.innerHTML = `<canvas width="2" height="1"></canvas>
 <form><label>parameter <select></select></label><input inputmode="decimal"><button>Run</button></form>
-<p role="status">The recipe's land is on its way …</p>`;
+<p role="status">Building the recipe …</p>`;
   const [canvas, form, select, input, words] = ["canvas", "form", "select", "input", "p"].map((name) => figure.querySelector(name));
   const recipe = await (await fetch(figure.dataset.recipe)).text();
   const model = figure.dataset.recipe.match(/(\w+)\.toml$/)[1];
   const worker = new Worker(new URL("live_worker.js", import.meta.url), { type: "module" });
-  worker.onerror = (problem) => (words.textContent = `cannot be shown: ${problem.message}`);
+  worker.onerror = (problem) => (words.textContent = `Cannot be shown: ${problem.message}`);
   worker.onmessage = ({ data }) => {
     if (data.problem) words.textContent = data.problem;
     else if (data.parameters) offer(data.parameters);
@@ -56,13 +57,13 @@ async function begin(figure) {
   form.onsubmit = (event) => {
     event.preventDefault();
     delete figure.dataset.fingerprint;
-    words.textContent = "building …";
+    words.textContent = "Building …";
     worker.postMessage({ recipe, model, set: { [select.value]: input.value } });
   };
   worker.postMessage({ recipe, model });
 }
 
-/** Colours of heights under the sun, four bytes a cell. */
+/** Returns the colours of a shaded relief, four bytes per cell. */
 function shaded(heights, rows, cols, cellSize, [low, high]) {
   const pixels = new Uint8ClampedArray(4 * rows * cols);
   const at = (i, j) => heights[Math.min(Math.max(i, 0), rows - 1) * cols + Math.min(Math.max(j, 0), cols - 1)];

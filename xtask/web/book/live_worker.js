@@ -1,8 +1,8 @@
-// Builds the recipe of a page away from it.
+// Builds the recipe of a page in a worker.
 
 import init, { build, models } from "../npm/thalweg.js";
 
-/// Cells on the longer side: seconds, on any machine.
+/// Number of cells on the longer side: small enough to build within seconds on any machine.
 const CELLS = 224;
 
 onmessage = async ({ data: { recipe, model, set } }) => {
@@ -24,12 +24,12 @@ onmessage = async ({ data: { recipe, model, set } }) => {
   }
 };
 
-/** The recipe with no more cells than a page shows. */
+/** Returns the recipe with at most `CELLS` cells on the longer side. */
 function small(recipe) {
   return recipe.replace(/^cells = (\d+)/m, (_, cells) => `cells = ${Math.min(cells, CELLS)}`);
 }
 
-/** Where the stage of the model begins and ends in a recipe's text. */
+/** Returns the start and the end of the model's stage in a recipe's text. */
 function stage(recipe, model) {
   const start = recipe.search(new RegExp(`^model = "${model}"`, "m"));
   const rest = recipe.slice(start + 1).search(/^\[\[stage\]\]/m);
@@ -40,7 +40,7 @@ function line(name) {
   return new RegExp(`^${name} = (.*)$`, "m");
 }
 
-/** The recipe with some parameters of the model set; `words` are those whose values stand in quotes. */
+/** Returns the recipe with the parameters `set` of the model; `words` are the names of those with quoted values. */
 function turned(recipe, model, set, words) {
   const [start, end] = stage(recipe, model);
   let text = recipe.slice(start, end);
@@ -51,14 +51,14 @@ function turned(recipe, model, set, words) {
   return recipe.slice(0, start) + text + recipe.slice(end);
 }
 
-/** A parameter as the page offers it, with the value that it has in the recipe. */
+/** Describes a parameter for the page, with its value in the recipe. */
 function described({ name, unit, meaning, allowed, default: usual }, recipe, model) {
   const [start, end] = stage(recipe, model);
   const value = recipe.slice(start, end).match(line(name))?.[1] ?? String(usual);
   return { name, unit: unit === "1" ? "" : unit, meaning, allowed, value: value.replace(/^"|"$/g, "").replace(/\s*#.*$/, "") };
 }
 
-/** Tells where the run stands, ten times a second at most. */
+/** Returns a function that reports the progress of the run, at most ten times per second. */
 function tell() {
   let last = 0;
   return ({ stage, done, of }) => {

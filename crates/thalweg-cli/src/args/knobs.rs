@@ -1,35 +1,35 @@
-//! The big knobs as they are typed: one value each for `build`, lists for `vary`.
+//! The arguments of the knobs: one value each for `build`, lists for `vary`.
 
 use clap::Args;
 use thalweg_core::{Error, Result};
 use thalweg_models::rocks::Rock;
 use thalweg_sim::knobs::Knobs;
 
-/// Knobs that turn many parameters of a recipe at once (docs/knobs.md).
+/// Knobs that change many parameters of a recipe at once (docs/knobs.md).
 #[derive(Args)]
 #[command(next_help_heading = "Knobs")]
 pub struct KnobArgs {
-    /// Factor on the time that everything works, 0.1 to 10.
+    /// Factor on the time for which all processes act, 0.1 to 10.
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub age: Vec<f64>,
     /// Factor on rain, 0.1 to 10.
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub rain: Vec<f64>,
-    /// The rock that the land is of (see `thalweg rocks`).
+    /// Rock of the land (see `thalweg rocks`).
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub rock: Vec<String>,
     /// Factor on heights, 0.25 to 4.
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub relief: Vec<f64>,
-    /// Factor on widths, 0.25 to 4: the same landform on ground so many times as wide.
+    /// Factor on widths, 0.25 to 4: the same landform, stretched horizontally by this factor.
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub size: Vec<f64>,
-    /// Metres by which the sea rises; where there is none, its level.
+    /// Metres by which the sea rises; if there is no sea, the sea level.
     #[arg(long, value_name = "M", value_delimiter = ',', allow_hyphen_values = true)]
     pub sea: Vec<f64>,
 }
 
-/// A position of one of the knobs.
+/// A value of one of the knobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Turn {
     /// Age.
@@ -47,10 +47,10 @@ pub enum Turn {
 }
 
 impl KnobArgs {
-    /// The knobs that were given, each with the positions that were.
+    /// Returns the given knobs, each with its values.
     ///
     /// # Errors
-    /// An unknown rock.
+    /// Returns an error if a rock is unknown.
     pub fn turns(&self) -> Result<Vec<Vec<Turn>>> {
         let factors = |turn: fn(f64) -> Turn, values: &[f64]| values.iter().copied().map(turn).collect::<Vec<_>>();
         let rocks = self.rock.iter().map(|name| Rock::find(name).map(Turn::Rock)).collect::<Result<Vec<_>>>()?;
@@ -65,10 +65,10 @@ impl KnobArgs {
         Ok(knobs.into_iter().filter(|turns| !turns.is_empty()).collect())
     }
 
-    /// The knobs of one world.
+    /// Returns the knobs of one world.
     ///
     /// # Errors
-    /// An unknown rock, a knob with several positions.
+    /// Returns an error if a rock is unknown, or if a knob has several values.
     pub fn single(&self) -> Result<Knobs> {
         let mut knobs = Knobs::default();
         for turns in self.turns()? {
@@ -84,7 +84,7 @@ impl KnobArgs {
 }
 
 impl Turn {
-    /// Puts a knob there.
+    /// Sets this knob.
     pub fn put(&self, knobs: &mut Knobs) {
         match *self {
             Self::Age(factor) => knobs.age = factor,
@@ -96,7 +96,7 @@ impl Turn {
         }
     }
 
-    /// The knob's name.
+    /// Returns the name of the knob.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Age(_) => "age",
@@ -108,7 +108,7 @@ impl Turn {
         }
     }
 
-    /// The unit of its positions after a blank; empty where they have none.
+    /// Returns the unit of the knob's values after a blank; empty if they have none.
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Sea(_) => " m",
@@ -116,7 +116,7 @@ impl Turn {
         }
     }
 
-    /// The position as it was typed.
+    /// Returns the value as it was typed.
     pub fn value(&self) -> String {
         match self {
             Self::Rock(rock) => rock.name.to_string(),

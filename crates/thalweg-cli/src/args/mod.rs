@@ -1,5 +1,7 @@
-//! What can be typed. Models and their parameters are not listed here: they come from their declarations.
+//! The arguments of the command line. Models and their parameters are not listed here: they come from their
+//! declarations.
 
+pub mod declared;
 #[cfg(feature = "studio")]
 pub mod explore;
 mod export;
@@ -24,7 +26,7 @@ use thalweg_models::models;
 pub use export::Export;
 pub use pictures::{Compare, Mesh, Normals, Shade, Textures, View, WaterArgs};
 pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
-pub use shared::LoadArgs;
+pub use shared::{CommonArgs, LoadArgs, drain_job};
 pub use stores::{Layer, Plan, Stage, TILE, Verify};
 pub use terrains::{Crop, Drain, Info, Measure, Resample, Rivers};
 pub use worlds::{Serve, Tile, WorldArgs};
@@ -33,113 +35,114 @@ pub use worlds::{Serve, Tile, WorldArgs};
 #[derive(Parser)]
 #[command(name = "thalweg", version, max_term_width = 120, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub common: CommonArgs,
 }
 
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Build a world from a preset or a recipe into a folder.
+    /// Builds a world from a preset or a recipe into a folder.
     Build(Box<Build>),
-    /// Make one tile of a world of any size: heights, where water goes, rivers, a map.
+    /// Computes one tile of a world of any size: heights, flow directions, rivers, a map.
     Tile(Tile),
-    /// Serve a world's tiles to web maps and engines as they ask for them.
+    /// Serves a world's tiles to web maps and engines, and computes them on request.
     Serve(Serve),
-    /// Build variations of a recipe, and draw them on one sheet: seeds, knobs, parameters.
+    /// Builds variations of a recipe (seeds, knobs, parameters) and draws them on one sheet.
     Vary(Vary),
-    /// Open the studio: a window in which the land erodes.
+    /// Opens the studio, a window in which the land erodes.
     Studio(Studio),
-    /// Open the explorer: a world looked at from any distance, from the whole into a gully; or draw what it shows.
+    /// Opens the explorer, which shows a world at any distance, from the whole world to a gully; or draws its view.
     #[cfg(feature = "studio")]
     Explore(explore::Explore),
-    /// Make ground with one base model.
+    /// Generates terrain with one base model.
     Generate(Generate),
-    /// Run one model over an elevation model.
+    /// Runs one model over an elevation model.
     Apply(Apply),
-    /// Go on with a run from its checkpoint.
+    /// Continues a run from its checkpoint.
     Resume(Resume),
-    /// List the models, or show one model's whole page.
+    /// Lists the models, or prints the page of one.
     Models {
-        /// A model's name.
+        /// The name of a model.
         name: Option<String>,
     },
-    /// List the presets that `build` knows, or say of one what its stages do, on local levels too.
+    /// Lists the presets that `build` accepts, or prints what the stages of one do, including on local levels.
     Presets {
-        /// A preset's name.
+        /// The name of a preset.
         name: Option<String>,
     },
-    /// List the rocks that --rock knows, with their figures.
+    /// Lists the rocks that --rock accepts, with their properties.
     Rocks,
-    /// Print the JSON Schema of recipes, for editors.
+    /// Prints the JSON Schema of recipes, for editors.
     Schema,
-    /// Say what is in a terrain file.
+    /// Describes a terrain file.
     Info(Info),
-    /// Work out where water goes: directions, catchments, basins, lakes, streams, for GIS.
+    /// Computes the drainage of an elevation model for GIS: flow directions, drainage areas, basins, lakes, streams.
     Drain(Drain),
-    /// Plan work that goes by tiles into a store, as a file for the queue of a cluster.
+    /// Plans work that is done by tiles into a store, as a file for the queue of a cluster.
     Plan(Plan),
-    /// Do one part of a plan: a tile of a stage, or its solution. Exits with 0 when it is done, with 3 when it waits for others.
+    /// Does one part of a plan: a tile of a stage, or its solution. Exits with 0 if the part is done, and with 3 if it
+    /// has to wait for others.
     Stage(Stage),
-    /// Find tiles of a store that were lost or altered, and make them anew.
+    /// Finds tiles of a store that were lost or altered, and recreates them with --mend.
     Verify(Verify),
-    /// Write a layer of a store as a cloud-optimised GeoTIFF, whole or coarser.
+    /// Writes a layer of a store as a cloud-optimised GeoTIFF, at its full resolution or coarser.
     Layer(Layer),
-    /// Put rivers and lakes into a terrain: lines, rasters, meshes and the corrected ground.
+    /// Adds rivers and lakes to a terrain, and writes lines, rasters, meshes and the corrected elevation.
     Rivers(Rivers),
-    /// Check what `rivers` wrote.
+    /// Checks the files that `rivers` wrote.
     CheckRivers {
-        /// The folder that it wrote into.
+        /// The folder of these files.
         folder: PathBuf,
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
     },
-    /// Measure a terrain's slopes, drainage and channels, and say what is usual in nature.
+    /// Measures the slopes, drainage and channels of a terrain, and prints the range that is usual in nature.
     Measure(Measure),
-    /// Draw a shaded map.
+    /// Draws a shaded map.
     Shade(Shade),
-    /// Draw a terrain in perspective.
+    /// Draws a terrain in perspective.
     View(View),
-    /// Draw terrains side by side: two in perspective, or a sheet of several.
+    /// Draws terrains side by side: two in perspective, or a sheet of several.
     Compare(Compare),
-    /// Draw a terrain as the studio shows it.
+    /// Draws a terrain as the studio shows it.
     #[cfg(feature = "studio")]
     Picture(picture::Picture),
-    /// Write a terrain as another program takes it, in tiles if wanted, and say what to click and type there.
+    /// Writes a terrain in the form that another program reads, in tiles if requested, and prints what to click and
+    /// type in that program.
     Export(Export),
-    /// Write a mesh with normals and tangents.
+    /// Writes a mesh with normals and tangents.
     Mesh(Mesh),
-    /// Write a normal map, or a bump map.
+    /// Writes a normal map or a bump map.
     Normals(Normals),
-    /// Write textures: weights of ground cover, albedo without light, roughness, occlusion, curvature, flow.
+    /// Writes textures: weights of ground cover, albedo without light, roughness, occlusion, curvature, flow.
     Textures(Textures),
-    /// Change the number of cells over the same extent.
+    /// Changes the number of cells over the same extent.
     Resample(Resample),
-    /// Cut out a window of cells.
+    /// Cuts out a window of cells.
     Crop(Crop),
-    /// Print completions for a shell.
+    /// Prints completions for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the man page, or that of one command.
+    /// Prints the man page of the program, or of one command.
     Man {
-        /// A command's name.
+        /// The name of a command.
         command: Option<String>,
     },
 }
 
-/// What was typed. A wrong use, and a call for help, end the process here.
+/// Parses the command line. If the arguments are invalid, or if help is requested, this ends the process.
 pub fn parse() -> Cli {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let matches = command(&typed).try_get_matches_from(&typed);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| refused(&error, &typed))
 }
 
-/// Ends the process with a wrong use's message, or the help that was called for. Words that a terminal would obey are repeated
-/// as they are written, not as they act.
+/// Ends the process with the message about invalid arguments, or with the requested help. Arguments that contain
+/// control characters are printed in an escaped form, so that they have no effect on the terminal.
 fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
     let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| names::line(word) == word);
     if typed.iter().all(is_harmless) {
@@ -150,8 +153,8 @@ fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// The whole command. The help of `apply` and `generate` names the models, or, where a model was `typed` already,
-/// shows that model's page.
+/// Returns the whole command. The help of `apply` and `generate` lists the models or, if `typed` names a model, shows
+/// that model's parameters.
 pub fn command(typed: &[OsString]) -> clap::Command {
     let named = typed.iter().skip(2).find_map(|word| models::find_model(word.to_str()?).ok());
     let after = match named {
@@ -164,5 +167,61 @@ pub fn command(typed: &[OsString]) -> clap::Command {
         }
     };
     let model_help = |command: clap::Command| command.after_help(after.clone());
-    Cli::command().mut_subcommand("apply", model_help).mut_subcommand("generate", model_help)
+    let command = Cli::command().mut_subcommand("apply", model_help).mut_subcommand("generate", model_help);
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}",
+        list_by_group(&command)
+    );
+    command.help_template(template)
+}
+
+/// The commands in the groups in which the help lists them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Make a world", &["build", "vary", "tile", "studio", "explore", "generate", "apply", "resume"]),
+    ("Analyse a terrain", &["info", "measure", "drain", "rivers", "check-rivers"]),
+    ("Draw it", &["shade", "view", "compare", "picture"]),
+    ("Export it", &["export", "mesh", "normals", "textures", "resample", "crop"]),
+    ("Work on large data", &["plan", "stage", "verify", "layer", "serve"]),
+    ("Print what is declared", &["models", "presets", "rocks", "schema", "completions", "man"]),
+];
+
+/// Lists the commands by group, each with its summary.
+fn list_by_group(command: &clap::Command) -> String {
+    let mut text = String::new();
+    for (title, names) in GROUPS {
+        text += &format!("{title}:\n");
+        for found in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            let about = wrapped(&about, 80).join(&format!("\n{:16}", ""));
+            text += &format!("  {:<13} {about}\n", found.get_name());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Breaks a text into lines of at most `width` characters, unless a word is longer.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_command_once() {
+        let command = command(&[]);
+        for name in command.get_subcommands().map(clap::Command::get_name) {
+            let count = GROUPS.iter().flat_map(|(_, names)| *names).filter(|known| **known == name).count();
+            assert_eq!(count, 1, "{name}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `picture`, in builds with the studio.
+//! The arguments of `picture`, in builds with the studio.
 
 use std::path::PathBuf;
 
@@ -14,62 +14,62 @@ use super::values::{pixels, seed, two_numbers};
 pub struct Picture {
     /// The terrain file to read, a folder that `build` wrote, or a preset or recipe, which is built first.
     pub input: PathBuf,
-    /// The PNG to write.
+    /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// From where it is seen.
+    /// Direction from which the terrain is seen.
     #[arg(long, value_name = "VIEW", default_value = "iso")]
     pub view: ViewWord,
     /// Width and height in pixels.
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1280x800")]
     pub size: [usize; 2],
-    /// Where the camera stands instead, degrees clockwise from north.
+    /// Azimuth of the camera in degrees clockwise from north, instead of that of the view.
     #[arg(long, value_name = "DEGREES", allow_negative_numbers = true)]
     pub azimuth: Option<f32>,
-    /// Degrees above the horizon that it stands instead.
+    /// Elevation of the camera in degrees above the horizon, instead of that of the view.
     #[arg(long, value_name = "DEGREES")]
     pub elevation: Option<f32>,
-    /// How near it looks: 1 frames the whole terrain.
+    /// Zoom factor; 1 frames the whole terrain.
     #[arg(long, value_name = "X", default_value = "1")]
     pub zoom: f32,
-    /// The sun's azimuth (clockwise from north) and altitude in degrees.
+    /// Azimuth (clockwise from north) and altitude of the sun in degrees.
     #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
     pub sun: [f64; 2],
     /// Factor on heights [default: chosen so that relief and extent are in good proportion].
     #[arg(long, value_name = "X")]
     pub exaggeration: Option<f32>,
-    /// Data laid over the land, such as height, slope, catchment or basins, or a layer's name.
+    /// Data to draw over the land, such as height, slope, catchment or basins, or the name of a layer.
     #[arg(long, value_name = "NAME")]
     pub overlay: Option<String>,
-    /// Show the land's natural colours: what covers the ground, by its recipe.
+    /// Draws the land in natural colours, those of its ground cover according to its recipe.
     #[arg(long, conflicts_with = "overlay")]
     pub natural: bool,
     /// The terrain at the start, for overlays that compare with it.
     #[arg(long, value_name = "FILE")]
     pub start: Option<PathBuf>,
-    /// Draw snow above this height in metres.
+    /// Draws snow above this elevation in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub snow_line: Option<f32>,
-    /// Draw sea up to this height in metres.
+    /// Draws sea up to this elevation in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
-    /// Draw no water: no sea, lakes or streams.
+    /// Draws no water: no sea, lakes or streams.
     #[arg(long)]
     pub no_water: bool,
-    /// Draw no trees.
+    /// Draws no trees.
     #[arg(long)]
     pub no_trees: bool,
-    /// Cells on the long side of a world that is built first.
+    /// Number of cells on the long side of a world that is built first.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
-    /// The seed of a world that is built first.
+    /// Seed of a world that is built first.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub load: LoadArgs,
 }
 
-/// A view's name.
+/// The name of a view.
 #[derive(Clone, Copy)]
 pub struct ViewWord(pub View);
 

@@ -1,4 +1,4 @@
-//! Commands that make a terrain visible.
+//! The arguments of commands that draw a terrain or write it for renderers.
 
 use std::path::{Path, PathBuf};
 
@@ -14,37 +14,39 @@ use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::pictures::water::{Streams, Water};
 use thalweg_render::products::chunks::MOST_LEVELS;
 use thalweg_render::products::glb::MeshPrecision;
+use thalweg_render::products::textures::TextureOptions;
 use thalweg_sim::recipe::Recipe;
 
+use super::declared::Declared;
 use super::shared::LoadArgs;
 use super::values::{Sides, factor, layers, pixels, ramps, sides, three_numbers, two_numbers};
 
 /// `shade`.
 #[derive(Args)]
 pub struct Shade {
-    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water is drawn too.
+    /// The terrain file to read, or a folder that `build` or `drain` wrote, whose water is drawn too.
     pub input: PathBuf,
-    /// The PNG to write.
+    /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// Draw a layer of the folder over grey relief instead: its name, or `momentum` or `wetness`.
+    /// Draws a layer of the folder over grey relief instead: its name, or `momentum` or `wetness`.
     #[arg(long, value_name = "NAME", value_parser = layers(), hide_possible_values = true)]
     pub layer: Option<String>,
     #[command(flatten)]
     pub water: WaterArgs,
-    /// Trees to draw: a table that `build` or `apply trees` wrote; of a folder, its own where none is given.
+    /// Trees to draw, a table that `build` or `apply trees` wrote [default: the folder's own].
     #[arg(long, value_name = "CSV")]
     pub trees: Option<PathBuf>,
-    /// Draw sea up to this height in metres.
+    /// Draws sea up to this elevation in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
-    /// Draw a scale bar.
+    /// Draws a scale bar.
     #[arg(long)]
     pub scale: bool,
-    /// Draw a legend of heights.
+    /// Draws a legend of heights.
     #[arg(long)]
     pub legend: bool,
-    /// Longer side of the map in pixels at most [default: a pixel a cell].
+    /// Maximum length of the map's longer side in pixels [default: one pixel per cell].
     #[arg(long, value_name = "PIXELS", value_parser = RangedU64ValueParser::<usize>::new().range(1..=65535))]
     pub max_size: Option<usize>,
     #[command(flatten)]
@@ -56,14 +58,14 @@ pub struct Shade {
 /// `view`.
 #[derive(Args)]
 pub struct View {
-    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water is drawn too.
+    /// The terrain file to read, or a folder that `build` or `drain` wrote, whose water is drawn too.
     pub input: PathBuf,
-    /// The PNG to write.
+    /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
     #[command(flatten)]
     pub water: WaterArgs,
-    /// Trees to draw: a table that `build` or `apply trees` wrote; of a folder, its own where none is given.
+    /// Trees to draw, a table that `build` or `apply trees` wrote [default: the folder's own].
     #[arg(long, value_name = "CSV")]
     pub trees: Option<PathBuf>,
     #[command(flatten)]
@@ -76,28 +78,29 @@ pub struct View {
     pub load: LoadArgs,
 }
 
-/// A land as it looks, and a camera within it.
+/// Natural colours, and a camera in the land.
 #[derive(Args)]
 pub struct NaturalArgs {
-    /// Draw the land as it looks: rock, scree, grass, woods, snow and water under sun, sky and haze.
+    /// Draws the land in natural colours: rock, scree, grass, woods, snow and water under sun, sky and haze.
     #[arg(long)]
     pub natural: bool,
-    /// Kilometres of air that take half of the light of what is seen through it.
+    /// Kilometres of air that absorb half of the light.
     #[arg(long, value_name = "KM", requires = "natural", value_parser = factor)]
     pub haze: Option<f64>,
-    /// Stand so many metres east and south of the north-western corner, and so many above the ground, instead of afar.
+    /// Position of the camera in the land instead of far away: metres east and south of the north-western corner, and
+    /// metres above the ground.
     #[arg(long, value_name = "EAST,SOUTH,ABOVE", requires = "natural", value_parser = three_numbers("EAST,SOUTH,ABOVE"), allow_hyphen_values = true)]
     pub stand: Option<[f64; 3]>,
-    /// Where to look from there: azimuth (clockwise from north) and degrees above the horizon.
+    /// Direction of view from there: azimuth (clockwise from north) and degrees above the horizon.
     #[arg(long, value_name = "AZIMUTH,PITCH", requires = "stand", value_parser = two_numbers("AZIMUTH,PITCH"), default_value = "0,-10", allow_hyphen_values = true)]
     pub towards: [f64; 2],
-    /// Degrees that are seen from there from left to right.
+    /// Horizontal angle of view from there in degrees.
     #[arg(long, value_name = "DEGREES", requires = "stand", default_value = "50")]
     pub lens: f64,
 }
 
 impl NaturalArgs {
-    /// Where the camera stands, if not afar.
+    /// Returns the position of the camera in the land; `None` if it is far away.
     pub fn standpoint(&self) -> Option<Standpoint> {
         let [azimuth, pitch] = self.towards;
         let at = |[east, south, above]: [f64; 3]| Standpoint {
@@ -119,18 +122,11 @@ pub struct Textures {
     /// The folder to write into.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Samples on the longer side [default: one a cell].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=65536))]
-    pub size: Option<usize>,
-    /// Bits of a sample.
-    #[arg(long, value_name = "BITS", default_value = "8", value_parser = ["8", "16"])]
-    pub bits: String,
+    #[command(flatten)]
+    pub options: Declared<TextureOptions>,
     /// The terrain before it was worn, a file or a folder: writes what was worn and laid down.
     #[arg(long, value_name = "FILE or FOLDER")]
     pub start: Option<PathBuf>,
-    /// Show a forest's crowns in the albedo instead of its floor.
-    #[arg(long)]
-    pub from_air: bool,
     /// Sea up to this height in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -141,18 +137,19 @@ pub struct Textures {
 /// `compare`.
 #[derive(Args)]
 pub struct Compare {
-    /// Two terrains or more, files or folders that `build` wrote, from the left; two are of one size.
+    /// Two or more terrains from left to right, files or folders that `build` wrote; if there are two, they must have
+    /// the same size.
     #[arg(required = true, num_args = 2..)]
     pub inputs: Vec<PathBuf>,
-    /// Draw a sheet, maps above views, each under its caption; more than two always are.
+    /// Draws a sheet of maps above views, each under its caption; for more than two terrains this is always done.
     #[arg(long)]
     pub sheet: bool,
-    /// A terrain's caption on a sheet, once for each [default: its folder's or file's name].
+    /// Caption of a terrain on a sheet, given once for each terrain [default: the name of its folder or file].
     #[arg(long, value_name = "TEXT")]
     pub caption: Vec<String>,
     #[command(flatten)]
     pub water: WaterArgs,
-    /// The PNG to write.
+    /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -163,56 +160,56 @@ pub struct Compare {
     pub load: LoadArgs,
 }
 
-/// Water over a terrain; over the last where there are several.
+/// Water over a terrain; over the last one if there are several.
 #[derive(Args)]
 pub struct WaterArgs {
-    /// Depth of flowing water in metres, a layer of the same size.
+    /// Layer of the depth of flowing water in metres, of the same size as the terrain.
     #[arg(long, value_name = "FILE")]
     pub water: Option<PathBuf>,
-    /// Depth of standing water in metres, a layer of the same size.
+    /// Layer of the depth of standing water in metres, of the same size as the terrain.
     #[arg(long, value_name = "FILE")]
     pub pools: Option<PathBuf>,
-    /// Discharge in m³/s, a layer of the same size: draws streams.
+    /// Layer of the discharge in m³/s, of the same size as the terrain, from which streams are drawn.
     #[arg(long, value_name = "FILE")]
     pub streams: Option<PathBuf>,
-    /// Discharges in m³/s at which streams begin to show and are opaque [default: chosen by the map].
+    /// Discharges in m³/s at which streams become visible and at which they are opaque [default: chosen for the map].
     #[arg(long, value_name = "LOW,HIGH", value_parser = two_numbers("LOW,HIGH"))]
     pub stream_range: Option<[f64; 2]>,
-    /// Draw streams from this discharge in m³/s on, all alike.
+    /// Draws all streams of at least this discharge in m³/s, with the same opacity.
     #[arg(long, value_name = "Q", conflicts_with = "stream_range")]
     pub stream_threshold: Option<f64>,
 }
 
-/// Where a perspective view is seen from.
+/// The camera of a perspective view.
 #[derive(Args)]
 pub struct CameraArgs {
     /// Width and height of a view in pixels.
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1080x720")]
     pub size: [usize; 2],
-    /// Where the camera stands: azimuth (clockwise from north) and degrees above the horizon.
+    /// Position of the camera: azimuth (clockwise from north) and degrees above the horizon.
     #[arg(long, value_name = "AZIMUTH,ELEVATION", value_parser = two_numbers("AZIMUTH,ELEVATION"), default_value = "205,34", allow_hyphen_values = true)]
     pub from: [f64; 2],
-    /// How near it looks: 1 frames the whole block.
+    /// Zoom factor; 1 frames the whole block.
     #[arg(long, value_name = "X", default_value = "1")]
     pub zoom: f64,
-    /// Draw sea up to this height in metres.
+    /// Draws sea up to this elevation in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
-    /// A line above the picture.
+    /// A line of text above the picture.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
 }
 
-/// Colour and light.
+/// Colours and light.
 #[derive(Args)]
 pub struct LookArgs {
     /// Colours of the ground by height.
     #[arg(long, value_name = "NAME", value_parser = ramps())]
     pub ramp: Option<String>,
-    /// The sun's azimuth (clockwise from north) and altitude in degrees.
+    /// Azimuth (clockwise from north) and altitude of the sun in degrees.
     #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
     pub sun: [f64; 2],
-    /// Factor on heights [default: chosen so that the relief reads well].
+    /// Factor on heights [default: chosen so that the relief is clearly visible].
     #[arg(long, value_name = "X")]
     pub exaggeration: Option<f64>,
 }
@@ -220,48 +217,51 @@ pub struct LookArgs {
 /// `mesh`.
 #[derive(Args)]
 pub struct Mesh {
-    /// The terrain: a file, or a folder that `build` or `drain` wrote, of which water and trees come along.
+    /// The terrain: a file, or a folder that `build` or `drain` wrote, whose water and trees are included.
     pub input: PathBuf,
     /// The file to write: .glb, .obj (with .mtl), .ply or .stl.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Scale heights so that the highest ground stands at so many metres.
+    /// Scales heights so that the highest ground is at this elevation in metres.
     #[arg(long, value_name = "M")]
     pub max_height: Option<f64>,
-    /// Put a picture on the ground: the shaded map, or the colours of what covers it, without light (.glb, .obj, .ply).
+    /// Applies a texture to the ground: the shaded map, or the colours of the ground cover without light (.glb, .obj,
+    /// .ply).
     #[arg(long, value_name = "LOOK", num_args = 0..=1, require_equals = true, default_missing_value = "map", value_parser = ["map", "albedo"])]
     pub texture: Option<String>,
-    /// Trees to stand on the mesh (.glb): a table that `build` or `apply trees` wrote [default: the folder's own].
+    /// Trees on the mesh (.glb), a table that `build` or `apply trees` wrote [default: the folder's own].
     #[arg(long, value_name = "CSV")]
     pub trees: Option<PathBuf>,
-    /// Most trees in the file; of more, so many are taken evenly.
+    /// Maximum number of trees in the file; if there are more, they are thinned evenly.
     #[arg(long, value_name = "N", default_value = "20000", value_parser = RangedU64ValueParser::<usize>::new().range(1..=200_000))]
     pub max_trees: usize,
-    /// Make each tree a node of its own, in three shapes to a kind; else all of a kind are instances of one node.
+    /// Makes each tree a node of its own, with three shapes per kind; by default, all trees of a kind are instances of
+    /// one node.
     #[arg(long)]
     pub tree_nodes: bool,
-    /// Leave out the water and the trees of a folder.
+    /// Omits the water and the trees of a folder.
     #[arg(long, conflicts_with = "trees")]
     pub bare: bool,
-    /// Level of the sea in metres [default: what the folder's recipe says].
+    /// Sea level in metres [default: that of the folder's recipe].
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     pub sea_level: Option<f64>,
-    /// Cut the ground into chunks, N × N or COLSxROWS, that meet without a crack (.glb, .obj, .ply).
+    /// Divides the ground into chunks, N × N or COLSxROWS, that meet without gaps (.glb, .obj, .ply).
     #[arg(long, value_name = "CHUNKS", value_parser = sides)]
     pub chunks: Option<Sides>,
-    /// Levels of detail of each chunk, the finest one too (.glb).
+    /// Number of levels of detail of each chunk, including the finest (.glb).
     #[arg(long, value_name = "N", default_value = "1", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_LEVELS as u64))]
     pub lods: usize,
-    /// Leave out points, as long as the ground moves by no more than so many metres up or down.
+    /// Omits points as long as the ground moves up or down by no more than this number of metres.
     #[arg(long, value_name = "M")]
     pub error: Option<f64>,
-    /// The same of the second level, doubled from each to the next [default: a 32nd of a cell].
+    /// The same for the second level of detail, doubled from each level to the next [default: 1/32 of a cell].
     #[arg(long, value_name = "M", requires = "lods")]
     pub lod_error: Option<f64>,
-    /// Hang skirts where chunks meet, so that their sides need not keep all points.
+    /// Adds skirts where chunks meet, so that their sides need not keep all points.
     #[arg(long)]
     pub skirts: bool,
-    /// By how many metres positions may err, in 16 bits each, or `float` for 32 bits [default: 0.005, or float where 16 bits do not do].
+    /// Maximum error in metres of positions of 16 bits, or `float` for 32 bits [default: 0.005, or float if 16 bits are
+    /// not enough].
     #[arg(long, value_name = "M", value_parser = precision)]
     pub precision: Option<MeshPrecision>,
     #[command(flatten)]
@@ -273,16 +273,16 @@ pub struct Mesh {
 pub struct Normals {
     /// The terrain file to read.
     pub input: PathBuf,
-    /// The PNG to write.
+    /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// Write a bump map (grey heights) instead.
+    /// Writes a bump map (grey heights) instead.
     #[arg(long)]
     pub bump: bool,
-    /// 16 bits to a channel instead of 8.
+    /// Uses 16 bits per channel instead of 8.
     #[arg(long)]
     pub sixteen: bool,
-    /// Green points down (DirectX, Unreal) instead of up (OpenGL, glTF, Blender, Unity, Godot).
+    /// Makes green point down (DirectX, Unreal) instead of up (OpenGL, glTF, Blender, Unity, Godot).
     #[arg(long)]
     pub directx: bool,
     /// Factor on heights for the normals.
@@ -293,10 +293,10 @@ pub struct Normals {
 }
 
 impl WaterArgs {
-    /// Lays the water of the files over the terrain, in place of what its folder had.
+    /// Inserts the water of the files into the terrain, in place of that of its folder.
     ///
     /// # Errors
-    /// A file that cannot be read, or is none of this terrain.
+    /// Returns an error if a file cannot be read or does not belong to this terrain.
     pub fn lay(&self, terrain: &mut Terrain) -> Result<()> {
         let files = [(&self.water, WATER), (&self.pools, POOL), (&self.streams, DISCHARGE)];
         for (path, spec) in files.iter().filter_map(|(path, spec)| Some((path.as_ref()?, spec))) {
@@ -306,7 +306,7 @@ impl WaterArgs {
         Ok(())
     }
 
-    /// The terrain's water, its streams as they were asked for.
+    /// Returns the terrain's water, with streams as requested.
     pub fn over<'a>(&self, terrain: &'a Terrain) -> Water<'a> {
         let water = Water::of(terrain);
         let range = self.stream_range.map(|range| range.map(|q| q as f32));
@@ -316,25 +316,26 @@ impl WaterArgs {
 }
 
 impl LookArgs {
-    /// The ramp that was asked for; else that of the world's recipe.
+    /// Returns the requested ramp, or else that of the world's recipe.
     ///
     /// # Errors
-    /// An unknown ramp.
+    /// Returns an error if the ramp is unknown.
     pub fn ramp(&self, recipe: Option<&Recipe>) -> Result<&'static Ramp> {
         let own = || recipe.map_or(Ramp::land(), |recipe| recipe.ramp);
         self.ramp.as_deref().map_or_else(|| Ok(own()), Ramp::find)
     }
 
-    /// The sun.
+    /// Returns the sun.
     pub fn sun(&self) -> Sun {
         let [azimuth, altitude] = self.sun;
         Sun { azimuth, altitude }
     }
 
-    /// A view of this look from the usual place, in the colours of `recipe` where none were asked for.
+    /// Returns the options of a view with these colours and this light from the default position. If no colours were
+    /// requested, they are those of `recipe`.
     ///
     /// # Errors
-    /// An unknown ramp.
+    /// Returns an error if the ramp is unknown.
     pub fn options<'a>(&self, recipe: Option<&Recipe>) -> Result<ViewOptions<'a>> {
         Ok(ViewOptions {
             ramp: self.ramp(recipe)?,
@@ -346,10 +347,11 @@ impl LookArgs {
 }
 
 impl CameraArgs {
-    /// A view from there in these colours, or, where none were asked for, in those of the recipe in the folder `input`.
+    /// Returns the options of a view from this camera in these colours. If none were requested, they are those of the
+    /// recipe in the folder `input`.
     ///
     /// # Errors
-    /// An unknown ramp; a recipe that cannot be read.
+    /// Returns an error if the ramp is unknown, or if the recipe cannot be read.
     pub fn options(&self, look: &LookArgs, input: &Path) -> Result<ViewOptions<'_>> {
         let [azimuth, elevation] = self.from;
         Ok(ViewOptions {

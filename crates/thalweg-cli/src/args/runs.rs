@@ -1,4 +1,4 @@
-//! Commands that run models.
+//! The arguments of commands that run models.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,72 +12,79 @@ use thalweg_sim::recipe::Recipe;
 use super::export::targets;
 use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
-use super::shared::{LoadArgs, VoiceArgs};
+use super::shared::LoadArgs;
 use super::values::{
     EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, map_point, models, named_file, pair, recipes, seconds,
-    seed, sides, threads,
+    seed, sides,
 };
 
 /// `build`.
 #[derive(Args)]
 pub struct Build {
-    /// A preset's name (see `thalweg presets`) or a recipe file.
+    /// The name of a preset (see `thalweg presets`) or a recipe file.
     #[arg(default_value = "alpine", value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
-    /// Cells on the long side; more make the same world finer. An elevation model is brought to so many.
+    /// Number of cells on the long side; more cells make the same world finer. An elevation model is resampled to this
+    /// number.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
-    /// Begin with this elevation model, in a recipe that begins with one (see the preset `aged`).
+    /// The elevation model to begin with, for a recipe that begins with one (see the preset `aged`).
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Take that elevation model, or the recipe's own, in this unit, whatever it says; degrees stay refused.
+    /// Reads that elevation model, or the recipe's own, in this unit, whatever the file states; degrees are still
+    /// refused.
     #[arg(long, value_name = "UNIT")]
     pub unit: Option<UnitWord>,
-    /// Build it of a size that this program takes, the nearest to its cells, so that `export --for` it writes each cell as it is.
+    /// Builds the world at the size, nearest to its number of cells, that this program accepts, so that `export --for`
+    /// writes each cell as it is.
     #[arg(long = "for", value_name = "TARGET", value_parser = targets(), conflicts_with_all = ["preview", "from", "tile_dir", "level", "rect"])]
     pub target: Option<String>,
-    /// Build the first levels only, up to the first with more than 256 cells on the long side: the same land, coarser.
+    /// Builds only the first levels, up to the first with more than 256 cells on the long side: the same land, coarser.
     #[arg(long)]
     pub preview: bool,
-    /// The world's seed.
+    /// Seed of the world.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
-    /// Lay the world on Earth, for GIS: a projected coordinate system in metres, such as EPSG:32632; the land is the same everywhere.
+    /// Projected coordinate system in metres, such as EPSG:32632, in which the world is placed on Earth, for GIS; the
+    /// land is the same everywhere.
     #[arg(long, value_name = "EPSG:CODE", requires = "origin", conflicts_with_all = ["tile_dir", "from"])]
     pub crs: Option<String>,
-    /// Easting and northing of its north-western corner there.
+    /// Easting and northing of the world's north-western corner in that system.
     #[arg(long, value_name = "X,Y", value_parser = map_point, requires = "crs", allow_hyphen_values = true)]
     pub origin: Option<MapPoint>,
-    /// The folder to write into [default: worlds/NAME-SEED; of a preview NAME-SEED-preview; with knobs, --set, --from or --until
-    /// NAME-SEED- and six digits of what the world is made from].
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Most memory that the process takes, such as 500M or 2G, where the world goes into a store [default: what is free].
+    /// The folder to write into [default: worlds/NAME-SEED; for a preview, NAME-SEED-preview; with knobs, --set,
+    /// --from, --for or --until, NAME-SEED- and six digits of the recipe's hash].
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Maximum memory of the process, such as 500M or 2G, if the output is a store [default: the free memory].
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
-    /// Leave out the stages after this one.
+    /// Omits the stages after this one.
     #[arg(long, value_name = "LABEL")]
     pub until: Option<String>,
-    /// Set a parameter of a stage: LABEL.PARAMETER=VALUE.
+    /// Sets a parameter of a stage: LABEL.PARAMETER=VALUE.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
-    /// How height.tif and the layers are stored: f64 is exact.
+    /// Number format of height.tif and the layers; f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
     pub sample: Option<Sample>,
-    /// Of a store (--out X.zarr): the level that is built; 0 has the recipe's widest cells, each further one cells of half the width [default: the
-    /// recipe's last].
+    /// For a store (-o DIR.zarr): the level to build. Level 0 has the recipe's widest cells, and each further level
+    /// has cells of half the width [default: the recipe's last].
     #[arg(long, value_name = "L", conflicts_with_all = ["tile_dir", "preview", "sample", "from"])]
     pub level: Option<u32>,
-    /// Of a store: this part of the level alone, in the world's metres eastward and southward; a world without end is built so.
+    /// For a store: builds only this part of the level, in the world's metres eastward and southward. An endless world
+    /// can only be built this way.
     #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, conflicts_with_all = ["tile_dir", "preview", "sample", "from"], allow_hyphen_values = true)]
     pub rect: Option<[f64; 4]>,
-    /// Write tiles into this folder instead of one world: LEVEL/COLUMN/ROW.tif. What is there of the same world already is kept.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preview", "sample", "from"])]
+    /// Writes tiles into this folder instead of one world: LEVEL/COLUMN/ROW.tif. Existing tiles of the same world are
+    /// kept.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "preview", "sample", "from"])]
     pub tile_dir: Option<PathBuf>,
-    /// The finest level of the tiles; those before it are written too.
+    /// Finest level of the tiles; the coarser levels are written too.
     #[arg(long, value_name = "L", default_value = "0", requires = "tile_dir")]
     pub tile_level: u32,
-    /// Tiles of this part of the world alone, in its metres eastward and southward [default: the whole world].
+    /// Writes only the tiles of this part of the world, in its metres eastward and southward [default: the whole
+    /// world].
     #[arg(
         long,
         value_name = "W,N,E,S",
@@ -96,19 +103,19 @@ pub struct Build {
 /// `studio`.
 #[derive(Args)]
 pub struct Studio {
-    /// A preset's name (see `thalweg presets`), a recipe file, or an elevation model.
+    /// The name of a preset (see `thalweg presets`), a recipe file, or an elevation model.
     #[arg(value_name = "RECIPE|FILE", default_value = "alpine", value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
-    /// Cells on the long side [default: the recipe's, for presets at most 512].
+    /// Number of cells on the long side [default: the recipe's; for presets, at most 512].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
-    /// The world's seed.
+    /// Seed of the world.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
-    /// Open without beginning to erode.
+    /// Opens the window without starting the erosion.
     #[arg(long)]
     pub paused: bool,
-    /// The folder in which pictures are saved [default: the current one].
+    /// The folder in which pictures are saved [default: the current folder].
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
 }
@@ -118,7 +125,7 @@ pub struct Studio {
 pub struct Generate {
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Columns and rows of the terrain; one number makes a square.
+    /// Numbers of columns and rows of the terrain; a single number makes a square.
     #[arg(long, value_name = "COLS[xROWS]", value_parser = sides)]
     pub cells: Sides,
     /// Side of a cell in metres.
@@ -133,10 +140,10 @@ pub struct Generate {
 pub struct Apply {
     #[command(flatten)]
     pub model: ModelArgs,
-    /// The elevation model to work on.
+    /// The elevation model that the model runs over.
     #[arg(index = 2)]
     pub input: PathBuf,
-    /// Most memory that the process takes, such as 500M or 2G, where the result goes into a store [default: what is free].
+    /// Maximum memory of the process, such as 500M or 2G, if the output is a store [default: the free memory].
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
     #[command(flatten)]
@@ -145,34 +152,34 @@ pub struct Apply {
     pub run: RunArgs,
 }
 
-/// A model with its parameters and layers, and where the result goes; `generate` and `apply` share it.
+/// A model with its parameters and layers, and the output; shared by `generate` and `apply`.
 #[derive(Args)]
 pub struct ModelArgs {
     /// The model (see `thalweg models`).
     #[arg(index = 1, value_parser = models(), hide_possible_values = true)]
     pub model: String,
-    /// The file to write; its ending picks the format.
+    /// The file to write; its extension determines the format.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Set a parameter: NAME=VALUE.
+    /// Sets a parameter: NAME=VALUE.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
-    /// The seed of its random numbers.
+    /// Seed of the model's random numbers.
     #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
     pub seed: u64,
     /// An input layer: NAME=FILE, such as a mask.
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
     pub layer: Vec<(String, PathBuf)>,
-    /// Write all other layers into this folder.
+    /// Writes all other layers into this folder.
     #[arg(long, value_name = "DIR")]
     pub layers: Option<PathBuf>,
-    /// How heights and layers are stored, where the format leaves a choice: f64 is exact.
+    /// Number format of heights and layers, if the file format offers a choice; f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
     pub sample: Option<Sample>,
-    /// What happens at the four sides.
+    /// Boundary condition of the four sides.
     #[arg(long, default_value = "open")]
     pub edges: EdgeWord,
-    /// Below this height in metres there is sea.
+    /// Sea level in metres; ground below it is sea.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
 }
@@ -182,41 +189,31 @@ pub struct ModelArgs {
 pub struct Resume {
     /// The checkpoint that an earlier run wrote.
     pub checkpoint: PathBuf,
-    /// Threads to work with [default: all cores].
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
-    #[command(flatten)]
-    pub voice: VoiceArgs,
 }
 
-/// Options of whatever takes long.
+/// The options of commands that run for a long time.
 #[derive(Args)]
 pub struct RunArgs {
-    /// Threads to work with [default: all cores]; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
-    /// Where the run is saved, every so often and on Ctrl-C.
+    /// The file in which the run is saved, at intervals and on Ctrl-C.
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
-    /// Begin anew where an interrupted run has left its checkpoint, which is given up.
+    /// Starts a new run although an interrupted one has left its checkpoint, which is deleted.
     #[arg(long)]
     pub fresh: bool,
-    /// Seconds between two checkpoints [default: 300, when there is a --checkpoint].
+    /// Seconds between two checkpoints [default: 300 with --checkpoint].
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub every: Option<f64>,
-    /// Write a report of what was done, as JSON.
+    /// Writes a report of the run as JSON.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub frames: FramesArgs,
     #[command(flatten)]
     pub states: StatesArgs,
-    #[command(flatten)]
-    pub voice: VoiceArgs,
 }
 
 impl RunArgs {
-    /// What was asked for that a map written by tiles, into a store or a folder, has no place for.
+    /// Returns the first given option that does not apply to a map that is written by tiles, into a store or a folder.
     pub fn of_a_whole(&self) -> Option<&'static str> {
         let asked = [
             ("--checkpoint", self.checkpoint.is_some()),
@@ -230,20 +227,20 @@ impl RunArgs {
     }
 }
 
-/// Heights of a run under way.
+/// Heights that are saved during a run.
 #[derive(Args)]
 pub struct StatesArgs {
-    /// Keep the heights as the run goes, as GeoTIFFs with a table of their times: every so many steps of a stage (20), or simulated years (5000y).
-    /// Of a world in levels those of the last one are kept.
+    /// Saves the heights during the run as GeoTIFFs with a table of their times: after each interval of steps of a
+    /// stage (20) or of simulated years (5000y). For a world in levels, only those of the last level are saved.
     #[arg(long, value_name = "STEPS|YEARSy")]
     pub save_every: Option<StateEvery>,
-    /// The folder that they go into [default: `states` in the world's folder; of a file NAME_states].
+    /// The folder for these heights [default: `states` in the world's folder; for a file, NAME_states].
     #[arg(long, value_name = "DIR", requires = "save_every")]
     pub states: Option<PathBuf>,
 }
 
 impl StatesArgs {
-    /// As the library takes it, if states are wanted.
+    /// Converts the arguments to the library's type; returns `None` if no states were requested.
     pub fn of(&self, ending: &Ending, recipe: &Recipe) -> Result<Option<States>> {
         let Some(every) = self.save_every else { return Ok(None) };
         let (by_itself, sample) = match ending {
@@ -258,28 +255,28 @@ impl StatesArgs {
     }
 }
 
-/// Pictures of a run under way.
+/// Pictures that are drawn during a run.
 #[derive(Args)]
 pub struct FramesArgs {
-    /// Draw shaded maps with their water into this folder as the run goes: frame_00001.png and so on.
+    /// Draws shaded maps with their water into this folder during the run: frame_00001.png and so on.
     #[arg(long, value_name = "DIR")]
     pub frames: Option<PathBuf>,
-    /// Steps between two frames.
+    /// Number of steps between two frames.
     #[arg(long, value_name = "K", requires = "frames", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
     pub frames_every: u32,
-    /// Draw this stage alone.
+    /// Draws only this stage.
     #[arg(long, value_name = "LABEL", requires = "frames")]
     pub frames_of: Option<String>,
-    /// Longer side of a frame in pixels at most.
+    /// Maximum length of the longer side of a frame in pixels.
     #[arg(long, value_name = "PIXELS", requires = "frames", default_value = "640", value_parser = RangedU64ValueParser::<usize>::new().range(16..=8192))]
     pub frames_size: usize,
-    /// Make an animated PNG of the frames when the run is done.
+    /// Writes an animated PNG of the frames at the end of the run.
     #[arg(long, value_name = "PNG", requires = "frames")]
     pub animation: Option<PathBuf>,
 }
 
 impl FramesArgs {
-    /// As the library takes it, if frames are wanted.
+    /// Converts the arguments to the library's type; returns `None` if no frames were requested.
     pub fn options(&self) -> Option<FramesOptions> {
         Some(FramesOptions {
             folder: self.frames.clone()?,
@@ -294,43 +291,38 @@ impl FramesArgs {
 /// `vary`.
 #[derive(Args)]
 pub struct Vary {
-    /// A preset's name (see `thalweg presets`) or a recipe file.
+    /// The name of a preset (see `thalweg presets`) or a recipe file.
     #[arg(value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
-    /// The PNG to write.
+    /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// Seeds: a number of them, from the recipe's own on, or a list [default: 9 where nothing else varies].
+    /// Seeds: a number of seeds, starting with the recipe's own, or a list [default: 9 if nothing else varies].
     #[arg(long, value_name = "N|LIST")]
     pub seeds: Option<String>,
-    /// The first of the seeds.
+    /// The first seed.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
-    /// Values of a parameter of a stage: LABEL.PARAMETER=VALUE,VALUE,…; one value sets it in all pictures.
+    /// Values of a parameter of a stage: LABEL.PARAMETER=VALUE,VALUE,…; a single value applies to all pictures.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
-    /// Cells on the long side [default: 256, or the recipe's level that is nearest].
+    /// Number of cells on the long side [default: 256, or the nearest level of the recipe].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
-    /// Leave out the stages after this one.
+    /// Omits the stages after this one.
     #[arg(long, value_name = "LABEL")]
     pub until: Option<String>,
-    /// Draw perspective views instead of maps.
+    /// Draws perspective views instead of maps.
     #[arg(long)]
     pub view: bool,
     /// Width of each picture in pixels.
     #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = RangedU64ValueParser::<usize>::new().range(32..=2048))]
     pub pixels: usize,
-    /// A line above the sheet.
+    /// A line of text above the sheet.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Threads to work with [default: all cores]; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
     #[command(flatten)]
     pub knobs: KnobArgs,
     #[command(flatten)]
     pub look: LookArgs,
-    #[command(flatten)]
-    pub voice: VoiceArgs,
 }

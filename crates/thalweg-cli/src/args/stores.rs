@@ -1,58 +1,62 @@
-//! Commands that work tile by tile, on one machine or in the queue of a cluster.
+//! The arguments of commands that work tile by tile, on one machine or in the queue of a cluster.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use thalweg_export::survey::DrainOptions;
 
-use super::shared::{DrainageArgs, LoadArgs, VoiceArgs};
-use super::values::{bytes, four_numbers, layers, named_file, pair, seed, threads};
+use super::declared::DeclaredForStore;
+use super::shared::{LoadArgs, MapArgs};
+use super::values::{bytes, four_numbers, layers, named_file, pair, seed};
 
-/// Side of a tile in cells, if nothing is said.
+/// The default side of a tile in cells.
 pub const TILE: usize = 1024;
 
 /// `plan`.
 #[derive(Args)]
 pub struct Plan {
-    /// `drain` and an elevation model, whose drainage is to be worked out; `build` and a preset or recipe, whose world is to be built; `apply`, a model
-    /// and an elevation model. Before an elevation model alone `drain` may be left out, before a preset or recipe `build`.
+    /// The work: `drain` and an elevation model, whose drainage is computed; `build` and a preset or recipe, whose
+    /// world is built; or `apply`, a model and an elevation model. If the only argument is an elevation model, `drain`
+    /// may be omitted; if it is a preset or recipe, `build` may be.
     #[arg(value_name = "WORK", required = true, num_args = 1..=3)]
     pub work: Vec<OsString>,
-    /// The plan to write.
+    /// The plan file to write.
     #[arg(short, long, value_name = "PLAN.json")]
     pub output: PathBuf,
-    /// The store that the work goes into [default: the plan's name with .zarr].
+    /// The store to write [default: the plan's name with .zarr].
     #[arg(long, value_name = "DIR.zarr")]
     pub store: Option<PathBuf>,
-    /// Cells of a tile's side, which is a shard of the store.
+    /// Side of a tile in cells; a tile is a shard of the store.
     #[arg(long, value_name = "N", default_value_t = TILE)]
     pub tile: usize,
-    /// Most memory that a process takes that does a part of the work on one thread, such as 500M: tiles are smaller where they must.
+    /// Maximum memory of a process that does a part of the work on one thread, such as 500M; tiles become smaller if
+    /// necessary.
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
-    /// Cells on the long side of a world.
+    /// Number of cells on the long side of a world.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 24))]
     pub cells: Option<usize>,
-    /// The level of a world that is built [default: the recipe's last].
+    /// The level of a world to build [default: the recipe's last].
     #[arg(long, value_name = "L")]
     pub level: Option<u32>,
-    /// This part of the level alone, in the world's metres eastward and southward.
+    /// Builds only this part of the level, in the world's metres eastward and southward.
     #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, allow_hyphen_values = true)]
     pub rect: Option<[f64; 4]>,
-    /// The world's seed, or that of a model's random numbers.
+    /// Seed of the world, or of the model's random numbers.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
-    /// Set a parameter of the model: NAME=VALUE.
+    /// Sets a parameter of the model: NAME=VALUE.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
     /// An input layer of the model: NAME=FILE.
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
     pub layer: Vec<(String, PathBuf)>,
     #[command(flatten)]
-    pub drainage: DrainageArgs,
+    pub drainage: DeclaredForStore<DrainOptions>,
     #[command(flatten)]
-    pub voice: VoiceArgs,
+    pub map: MapArgs,
     #[command(flatten)]
     pub load: LoadArgs,
 }
@@ -62,54 +66,44 @@ pub struct Plan {
 pub struct Stage {
     /// A plan that `plan` wrote.
     pub plan: PathBuf,
-    /// The stage, by its name in the plan.
+    /// The name of the stage in the plan.
     pub stage: String,
-    /// Number of the tile, or `solve` for what follows from all tiles of the stage.
+    /// The number of the tile, or `solve` for the solution that follows from all tiles of the stage.
     #[arg(value_name = "TILE|solve")]
     pub tile: String,
-    /// Threads to work with [default: 1; of `solve` all cores]; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
-    /// Refuse a plan whose parts take more memory, such as 500M.
+    /// Refuses a plan whose parts need more memory than this, such as 500M.
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
-    #[command(flatten)]
-    pub voice: VoiceArgs,
 }
 
 /// `verify`.
 #[derive(Args)]
 pub struct Verify {
-    /// A store.
+    /// The store.
     pub store: PathBuf,
-    /// Decode every tile, in place of comparing the hashes of its bytes.
+    /// Decodes every tile instead of comparing the hashes of its bytes.
     #[arg(long, conflicts_with = "quick")]
     pub deep: bool,
-    /// Look at lengths alone.
+    /// Checks lengths only.
     #[arg(long)]
     pub quick: bool,
-    /// Make anew what is missing or altered, and nothing else.
+    /// Recreates missing or altered tiles and files, and nothing else.
     #[arg(long)]
     pub mend: bool,
-    /// Threads to work with [default: all cores].
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
-    #[command(flatten)]
-    pub voice: VoiceArgs,
 }
 
 /// `layer`.
 #[derive(Args)]
 pub struct Layer {
-    /// A store.
+    /// The store.
     pub store: PathBuf,
-    /// The layer's name.
+    /// The name of the layer.
     #[arg(value_parser = layers(), hide_possible_values = true)]
     pub layer: String,
     /// The file to write, a cloud-optimised GeoTIFF.
     #[arg(short, long, value_name = "FILE.tif")]
     pub output: PathBuf,
-    /// Cells of the store to a side of the file's: a look at the whole.
+    /// Number of cells of the store along the side of one cell of the file, for an overview of the whole.
     #[arg(long, value_name = "N", default_value = "1")]
     pub coarser: usize,
 }

@@ -1,4 +1,4 @@
-//! Values as they are typed.
+//! Parsers of values that are typed on the command line.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -10,7 +10,6 @@ use thalweg_core::{Cell, Edge, MapPoint, Point};
 use thalweg_io::Unit;
 use thalweg_models::models::Models;
 use thalweg_render::pictures::ramps::RAMPS;
-use thalweg_render::web::LonLat;
 use thalweg_sim::presets::PRESETS;
 
 /// Columns, and rows if they were given.
@@ -22,7 +21,8 @@ pub struct Sides {
     pub rows: Option<usize>,
 }
 
-/// What takes anything and names what is known: shells complete to it, and help stays short (`hide_possible_values`).
+/// A parser that accepts any value and names the known ones. Shells complete to these, and with `hide_possible_values`
+/// help stays short.
 #[derive(Clone)]
 pub struct Completed<P> {
     any: P,
@@ -46,12 +46,12 @@ impl<P: TypedValueParser> TypedValueParser for Completed<P> {
     }
 }
 
-/// A recipe's file, or a preset.
+/// Returns the parser of a recipe file or of the name of a preset.
 pub fn recipes() -> Completed<OsStringValueParser> {
     Completed { any: OsStringValueParser::new(), names: PRESETS.iter().map(|preset| preset.name).collect() }
 }
 
-/// A model.
+/// Returns the parser of the name of a model.
 pub fn models() -> Completed<StringValueParser> {
     Completed {
         any: StringValueParser::new(),
@@ -59,7 +59,7 @@ pub fn models() -> Completed<StringValueParser> {
     }
 }
 
-/// A layer.
+/// Returns the parser of the name of a layer.
 pub fn layers() -> Completed<StringValueParser> {
     let mut names: Vec<_> = Models::default().layers().map(|layer| layer.name).collect();
     names.sort_unstable();
@@ -67,16 +67,16 @@ pub fn layers() -> Completed<StringValueParser> {
     Completed { any: StringValueParser::new(), names }
 }
 
-/// Type of written samples.
+/// The number format of written samples.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Sample {
-    /// 32-bit floats: to a millimetre or better.
+    /// 32-bit floats, accurate to a millimetre or better.
     F32,
-    /// 64-bit floats: exact.
+    /// 64-bit floats, which are exact.
     F64,
 }
 
-/// A unit that a file is taken in.
+/// The unit in which a file is read.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum UnitWord {
     /// Metres.
@@ -84,7 +84,7 @@ pub enum UnitWord {
 }
 
 impl UnitWord {
-    /// As the library takes it.
+    /// Returns the library's unit.
     pub fn unit(self) -> Unit {
         match self {
             Self::Metre => Unit::Metre,
@@ -92,17 +92,17 @@ impl UnitWord {
     }
 }
 
-/// What happens at the sides of the terrain.
+/// The boundary condition of the sides of the terrain.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum EdgeWord {
-    /// Water and sediment leave.
+    /// Water and sediment leave through the sides.
     Open,
-    /// A wall keeps everything inside.
+    /// Nothing leaves through the sides.
     Closed,
 }
 
 impl EdgeWord {
-    /// All four sides alike.
+    /// Returns this condition for all four sides.
     pub fn edges(self) -> Edges {
         match self {
             Self::Open => [Edge::Open; 4],
@@ -111,7 +111,7 @@ impl EdgeWord {
     }
 }
 
-/// Recipes hold seeds as TOML integers, which end at 2⁶³ − 1.
+/// Returns the parser of a seed. Recipes store seeds as TOML integers, which end at 2⁶³ − 1.
 pub fn seed() -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(0..=i64::MAX as u64)
 }
@@ -120,7 +120,7 @@ pub fn threads() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=MOST_THREADS as u64)
 }
 
-/// Most threads.
+/// The maximum number of threads.
 pub const MOST_THREADS: usize = 1024;
 
 pub fn ramps() -> clap::builder::PossibleValuesParser {
@@ -146,9 +146,10 @@ pub fn area(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "allowed is an area of 0 to 1e15 m2, such as 0.5km2".into())
 }
 
-/// Bytes of memory: a number, or one of K, M, G or T, each 1024 times the one before; KiB and the like are the same.
+/// Parses bytes of memory: a number, which may end in K, M, G or T, each 1024 times the previous one; KiB and so on
+/// mean the same.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || "allowed is a number of bytes from 1M on, such as 524288000, 500M or 2.5G".to_string();
+    let wrong = || "allowed is a number of bytes of at least 1M, such as 524288000, 500M or 2.5G".to_string();
     let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
     let powers = "KMGT".chars().zip([10, 20, 30, 40]);
     let found = powers.into_iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, power)));
@@ -175,19 +176,19 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
-/// NAME=FILE, a file of any name.
+/// Returns the parser of NAME=FILE, where the name of the file may consist of any bytes.
 pub fn named_file() -> impl TypedValueParser<Value = (String, PathBuf)> {
     OsStringValueParser::new().try_map(|text| {
         let bytes = text.as_encoded_bytes();
         let at = bytes.iter().position(|byte| *byte == b'=').ok_or("allowed is NAME=FILE")?;
         let name = std::str::from_utf8(&bytes[..at]).map_err(|_| "allowed is NAME=FILE")?.trim().to_string();
-        // Blanks about a name that is text are cut off, as in other pairs.
+        // Blanks around a name that is valid text are removed, as in other pairs.
         let file = text.to_str().map(|text| PathBuf::from(text[at + 1..].trim()));
         Ok::<_, &str>((name, file.unwrap_or_else(|| behind(&text, at + 1))))
     })
 }
 
-/// What stands from a byte on.
+/// Returns the part of a text that starts at this byte.
 fn behind(text: &OsStr, at: usize) -> PathBuf {
     #[cfg(unix)]
     {
@@ -212,35 +213,22 @@ pub fn pixels(text: &str) -> Result<[usize; 2], String> {
     rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
 }
 
-/// The first and the last zoom of a map, or one that is both.
-pub fn zooms(text: &str) -> Result<[u32; 2], String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let zoom = |text: &str| text.trim().parse::<u32>().ok();
-    let both = zoom(first).zip(zoom(last)).map(|(first, last)| [first, last]);
-    both.ok_or_else(|| "allowed is a zoom such as 12, or the first and the last such as 8-12".to_string())
-}
-
-/// A point in world metres.
+/// Parses a point in world metres.
 pub fn point(text: &str) -> Result<Point, String> {
     two_numbers("X,Y")(text).map(Point::from)
 }
 
-/// A point in map coordinates.
+/// Parses a point in map coordinates.
 pub fn map_point(text: &str) -> Result<MapPoint, String> {
     two_numbers("X,Y")(text).map(MapPoint::from)
 }
 
-/// A longitude and a latitude in degrees.
-pub fn lon_lat(text: &str) -> Result<LonLat, String> {
-    two_numbers("LON,LAT")(text).map(LonLat::from)
-}
-
-/// Two numbers with a comma between them; `names` says which.
+/// Returns the parser of two numbers with a comma between them; `names` names them in the message.
 pub fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
     numbers(names, "two")
 }
 
-/// Three numbers with commas between them; `names` says which.
+/// Returns the parser of three numbers with commas between them; `names` names them in the message.
 pub fn three_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 3], String> + Clone + Send + Sync {
     numbers(names, "three")
 }

@@ -1,4 +1,4 @@
-//! `apply` and `generate`: run one model over the terrain of a file, or over flat ground.
+//! `apply` and `generate`: run one model over the terrain of a file, or over a flat terrain.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,13 +47,13 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     drive(run, job, voice)
 }
 
-/// Does the same over a map of any size, into a store.
+/// Runs a model over a map of any size, into a store.
 fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
     let asked = [("--layers", args.model.layers.is_some()), ("--type", args.model.sample.is_some())];
     let asked = asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name);
     if let Some(name) = asked.or_else(|| args.run.of_a_whole()) {
-        let problem = "does not apply when the output is a Zarr store: the layers and the report are written with it, and the same \
-                       command continues an interrupted run";
+        let problem = "does not apply when the output is a Zarr store: the layers and the report are written with it, \
+                       and the same command continues an interrupted run";
         return Err(Error::conflict(name, problem));
     }
     let job = ApplyJob::of(recipe, &args.input, args.load.options())?;
@@ -71,7 +71,7 @@ pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
             .map(|model| model.about())
             .filter(|about| about.family == Family::Base);
         let names: Vec<&str> = base.map(|about| about.name).collect();
-        let allowed = format!("one that makes ground ({}); `apply` runs the others", names.join(", "));
+        let allowed = format!("a base model ({}); `apply` runs the others", names.join(", "));
         return Err(Error::value("model", &args.model.model, allowed));
     }
     let size = [args.cells.rows.unwrap_or(args.cells.cols), args.cells.cols];

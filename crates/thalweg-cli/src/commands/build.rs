@@ -37,8 +37,8 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     let asked = resolve(args)?;
     let is_store = is_store_name(&asked.dir);
     if let Some(name) = args.run.of_a_whole().filter(|_| args.tile_dir.is_some() || is_store) {
-        let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is written with it, and the \
-                       same command continues an interrupted run";
+        let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is written with \
+                       it, and the same command continues an interrupted run";
         return Err(Error::conflict(name, problem));
     }
     if let Some(dir) = &args.tile_dir {
@@ -51,7 +51,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     }
     let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
     if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
-        return Err(Error::conflict(name, "only applies when the output is a Zarr store (--out DIR.zarr)"));
+        return Err(Error::conflict(name, "only applies when the output is a Zarr store (-o DIR.zarr)"));
     }
     whole(args, asked, voice)
 }
@@ -69,13 +69,13 @@ fn whole(args: &Build, Asked { recipe, own_model, dir }: Asked, voice: Voice) ->
     let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
     let job =
         Job { units_overridden: run.input().overridden.clone(), ..Job::new(ending, &args.run, run.recipe(), &reads)? };
-    if args.out.is_none() && is_of_another(&dir, run.recipe()) {
-        let replaced = "another world lay here, which this one replaces; --out names another folder";
-        voice.warn(&format!("{}: {replaced}", shown(&dir)));
+    if args.output.is_none() && is_of_another(&dir, run.recipe()) {
+        let replaced = "contains another world, which is replaced; choose another folder with -o";
+        voice.warn(&format!("{} {replaced}", shown(&dir)));
     }
     let idle = run.idle();
     if !idle.is_empty() {
-        voice.say(&format!("not run, for no level has cells of their widths: {}", idle.join(", ")));
+        voice.say(&format!("not run, because no level has cells of their widths: {}", idle.join(", ")));
     }
     drive(run, job, voice)
 }
@@ -126,7 +126,7 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
         let rects = batch.iter().map(|tile| world.rect_of(level, *tile));
         let whole = rects.reduce(|a, b| a.union(b)).unwrap_or(world.rect_of(level, first));
         if !solved(&world, level, whole, &mut show)? || is_asked() {
-            voice.say(&format!("stopped after {made} tiles; the same command goes on"));
+            voice.say(&format!("stopped after {made} tiles; the same command continues the work"));
             return Ok(ExitCode::from(INTERRUPTED));
         }
         folder.write(level, &batch)?;
@@ -158,16 +158,17 @@ struct Asked {
     dir: PathBuf,
 }
 
-/// Determines what to build from the command line.
+/// Determines the recipe and the folder from the command line.
 fn resolve(args: &Build) -> Result<Asked> {
     let (mut recipe, is_preset) = found(&args.recipe)?;
     let own_model = is_preset && recipe.dem().is_some() && args.from.is_none();
     override_in(&mut recipe, args)?;
     let by_itself = || folder(args, &recipe);
-    let dir = args.out.clone().map_or_else(by_itself, Ok)?;
+    let dir = args.output.clone().map_or_else(by_itself, Ok)?;
     if args.preview {
         if !recipe.has_levels() {
-            let problem = "only applies to a recipe that is built in levels (`coarsest`); use --cells N to build any recipe coarser";
+            let problem = "only applies to a recipe that is built in levels (`coarsest`); use --cells N to build any \
+                           recipe coarser";
             return Err(Error::conflict("--preview", problem));
         }
         recipe.cells = recipe.preview()?;

@@ -7,16 +7,18 @@ use std::time::Instant;
 
 use serde_json::json;
 use thalweg_core::base::memory;
-use thalweg_core::{Error, ProgressReport, Result};
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
+use thalweg_core::{ProgressReport, Result};
 use thalweg_export::survey::{Survey, check_files};
 use thalweg_io::{Format, output};
 use thalweg_store::{ElevationFile, Job, is_zarr};
 
-use crate::args::{Drain, TILE};
+use crate::args::declared::typed_flag;
+use crate::args::{Drain, TILE, drain_job};
 use crate::console::{Voice, list, texts};
 use crate::progress::Phases;
 use crate::stores::{carry_out, is_store_name, say_tiled};
-use crate::terrains::{Opened, cells, files_of, note, opened};
+use crate::terrains::{Opened, files_of, note, opened};
 
 /// Computes the drainage of a file and writes it into a folder.
 ///
@@ -27,22 +29,17 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     if let Some(store) = store_of(args, voice)? {
         return by_tiles(args, &store, voice);
     }
-    if args.drainage.no_outlines {
-        let problem = "only applies when the output is a Zarr store (-o DIR.zarr)";
-        return Err(Error::conflict("--no-outlines", problem));
-    }
-    let (start, drainage) = (Instant::now(), &args.drainage);
+    let (start, options) = (Instant::now(), &*args.options);
+    options.check_form(WorkForm::Folder, typed_flag)?;
     let reads = files_of(&args.input);
-    let mut options = args.options();
-    check_files(&args.output, &options, &reads)?;
+    check_files(&args.output, options, &reads)?;
     let Opened { terrain, nodata, overridden } =
-        opened(&args.input, &args.load, drainage.edges, drainage.sea_level, voice)?;
-    options.outlets = cells(&terrain, &drainage.outlet, &drainage.outlet_at, "--outlet-at")?;
+        opened(&args.input, &args.load, args.map.edges, args.map.sea_level, voice)?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
     // The last phase writes the files.
     let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
-    let survey = Survey::of(&terrain, &options, &mut |report: &ProgressReport<'_>| {
+    let survey = Survey::of(&terrain, options, &mut |report: &ProgressReport<'_>| {
         phases.begin(report.task);
         ControlFlow::Continue(())
     })?;
@@ -66,7 +63,7 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
         return Ok(Some(args.output.clone()));
     }
     let by_windows = is_zarr(&args.input) || Format::of(&args.input).is_ok_and(Format::reads_windows);
-    if !by_windows || args.breach.is_some() || args.runoff.is_some() {
+    if !by_windows || args.options.check_form(WorkForm::Store, typed_flag).is_err() {
         return Ok(None);
     }
     let Ok(file) = ElevationFile::open(&args.input, &args.load.options()) else { return Ok(None) };
@@ -84,14 +81,9 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
 /// The memory per cell in bytes that a survey takes with the terrain and its file.
 const NEED: u64 = 80;
 
-/// Does the same over a file of any size, into a store.
+/// Computes the drainage of a file of any size, into a store.
 fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
-    for (name, asked) in [("--breach", args.breach.is_some()), ("--runoff", args.runoff.is_some())] {
-        if asked {
-            let problem = "does not work tile by tile; write into a plain folder, and use a map that fits in memory";
-            return Err(Error::unsupported(name, problem));
-        }
-    }
-    let job = args.drainage.job(&args.input, &args.load)?;
+    args.options.check_form(WorkForm::Store, typed_flag)?;
+    let job = drain_job(&args.input, &args.load, &args.map, &args.options)?;
     carry_out(Job::Drain(job), store, TILE, args.memory, voice)
 }

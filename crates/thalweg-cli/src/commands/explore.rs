@@ -18,7 +18,7 @@ use crate::recipes::named;
 /// The allowed distances of the eye in metres.
 const DISTANCES: [f32; 2] = [1.0, 1e7];
 
-/// Opens the window and returns when it is closed; or draws what it would show.
+/// Opens the window and returns when it is closed; or draws the view of the window.
 ///
 /// # Errors
 /// Returns an error if there is no such recipe, if the place is outside the world, if an option is out of range, if
@@ -44,6 +44,7 @@ pub fn explore(args: &Explore, voice: Voice) -> Result<ExitCode> {
     let [height, width] = args.size.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     let picture = still(&world, stand, &look, [width, height]).map_err(|problem| Error::file(path, problem))?;
     save_picture(path, &picture)?;
+    voice.wrote(std::slice::from_ref(path));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::json;
 use thalweg_core::Result;
-use thalweg_export::export;
+use thalweg_export::export::{Export, ExportTarget};
 
-use crate::args::Export;
+use crate::args;
 use crate::console::{Voice, list, texts};
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, is_asked, listen};
@@ -17,9 +17,10 @@ use crate::signals::{INTERRUPTED, is_asked, listen};
 /// # Errors
 /// Returns an error if the input is unusable or the program does not support it, or if the folder holds another export
 /// or cannot be written.
-pub fn export(args: &Export, voice: Voice) -> Result<ExitCode> {
+pub fn export(args: &args::Export, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
-    let mut job = export::Export::open(&args.input, &args.load.options(), &args.output, args.options()?)?;
+    let (target, options) = (ExportTarget::find(&args.target)?, args.options.clone());
+    let mut job = Export::open(&args.input, &args.load.options(), &args.output, target, options)?;
     voice.warn_all(job.warnings());
     listen(voice);
     let mut show = Counting::new(voice);
@@ -28,7 +29,7 @@ pub fn export(args: &Export, voice: Voice) -> Result<ExitCode> {
         let [done, all] = progress.tiles;
         if is_asked() && done < all {
             drop(show);
-            voice.say(&format!("stopped after {done} of {all} parts; the same command goes on"));
+            voice.say(&format!("stopped after {done} of {all} parts; the same command continues the work"));
             voice.event(&json!({"event": "interrupted", "done": done, "all": all}));
             return Ok(ExitCode::from(INTERRUPTED));
         }

@@ -1,4 +1,4 @@
-//! `info`: prints what is in a terrain file.
+//! `info`: describes a terrain file.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::console::{Voice, print};
 use crate::memory;
 use crate::terrains::by_windows;
 
-/// Prints what the file contains, and whether commands can work on it.
+/// Prints the content of the file, and whether commands can work on it.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read at all.

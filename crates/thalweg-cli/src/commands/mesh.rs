@@ -62,10 +62,11 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let scene =
         scene.with_texture(texture(args, &terrain)?).with_trees(stand(args, kind, &terrain, &options.mesh, voice)?);
     if let [error, .., last] = scene.parts[0].errors.as_slice() {
-        voice.say(&format!("{} levels, from {error} to {last} m off the ground at most", args.lods));
+        voice.say(&format!("{} levels, with maximum errors from {error} to {last} m", args.lods));
     }
     let glb = GlbOptions { precision: args.precision.unwrap_or(MeshPrecision::Usual), tree_nodes: args.tree_nodes };
     draft_mesh(&args.output, &scene, &glb)?.commit(&reads)?;
+    voice.wrote(&files);
     Ok(())
 }
 
@@ -82,7 +83,7 @@ fn stand(args: &Mesh, kind: MeshFile, terrain: &Terrain, options: &MeshOptions, 
     let stand = make(&trees, terrain, options, args.max_trees)?;
     if stand.left_out > 0 {
         let (kept, all) = (stand.trees.len(), stand.trees.len() + stand.left_out);
-        voice.warn(&format!("{kept} of {all} trees are in the mesh, taken evenly; --max-trees sets how many"));
+        voice.warn(&format!("{kept} of {all} trees are in the mesh, thinned evenly; --max-trees sets the maximum"));
     }
     Ok(Some(stand))
 }
@@ -117,9 +118,12 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     if args.bump {
         let bump = BumpMap::of(&terrain);
         voice.say(&format!("black is {} m, white {} m", bump.low, bump.high));
-        return atomic(path, |file| bump.encode(file, depth).map_err(Error::io(path, "write")));
+        atomic(path, |file| bump.encode(file, depth).map_err(Error::io(path, "write")))?;
+    } else {
+        let green = if args.directx { Green::Down } else { Green::Up };
+        let map = NormalMap::of(&terrain, args.scale);
+        atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))?;
     }
-    let green = if args.directx { Green::Down } else { Green::Up };
-    let map = NormalMap::of(&terrain, args.scale);
-    atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))
+    voice.wrote(std::slice::from_ref(path));
+    Ok(())
 }

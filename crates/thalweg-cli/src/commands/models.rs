@@ -1,6 +1,7 @@
-//! `models`, `rocks`, `schema`, `completions`, `man`: the content of the declarations.
+//! `models`, `rocks`, `schema`, `completions`, `man`, `presets`: print the content of the declarations.
 
 use clap_complete::Shell;
+use serde_json::{Map, Value, json};
 use thalweg_core::{Error, Result};
 use thalweg_models::model::{Family, page};
 use thalweg_models::rocks::{HEADS, ROCKS, Rock};
@@ -8,22 +9,32 @@ use thalweg_sim::presets::PRESETS;
 use thalweg_sim::recipe::Recipe;
 
 use crate::args::command;
-use crate::console::print;
+use crate::console::{Voice, print};
 use crate::recipes::{find, names};
 
 /// Lists the models, or prints the page of one.
 ///
 /// # Errors
 /// Returns an error if there is no such model.
-pub fn models(name: Option<&str>) -> Result<()> {
+pub fn models(name: Option<&str>, voice: Voice) -> Result<()> {
     if let Some(name) = name {
-        return print(&page::model_page(&*thalweg_models::models::find_model(name)?));
+        let model = thalweg_models::models::find_model(name)?;
+        let page = page::model_page(&*model);
+        return match voice.json {
+            true => print(&format!("{}\n", json!({"name": model.about().name, "page": page}))),
+            false => print(&page),
+        };
+    }
+    if voice.json {
+        let abouts = thalweg_models::models::all_models().map(|model| model.about());
+        let list: Vec<_> = abouts.map(|about| json!({"name": about.name, "summary": about.summary})).collect();
+        return print(&format!("{}\n", json!(list)));
     }
     let width = thalweg_models::models::all_models().map(|model| model.about().name.len()).max().unwrap_or(0);
     let families = [
-        (Family::Base, "Base models make ground"),
-        (Family::Erosion, "Erosion models change it"),
-        (Family::Analysis, "Analyses read it"),
+        (Family::Base, "Base models, which generate terrain"),
+        (Family::Erosion, "Erosion models, which change it"),
+        (Family::Analysis, "Analyses, which read it"),
     ];
     for (family, title) in families {
         print(&format!("{title}:\n"))?;
@@ -40,7 +51,13 @@ pub fn models(name: Option<&str>) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if nothing can be printed.
-pub fn rocks() -> Result<()> {
+pub fn rocks(voice: Voice) -> Result<()> {
+    if voice.json {
+        let of_row = |rock: &Rock| -> Map<String, Value> {
+            HEADS.iter().zip(rock.row()).map(|(head, cell)| (head.to_string(), cell.into())).collect()
+        };
+        return print(&format!("{}\n", json!(ROCKS.iter().map(of_row).collect::<Vec<_>>())));
+    }
     let heads = HEADS.map(String::from);
     let rows: Vec<[String; 7]> = std::iter::once(heads).chain(ROCKS.iter().map(Rock::row)).collect();
     let widths: [usize; 7] = std::array::from_fn(|n| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0));
@@ -99,7 +116,16 @@ pub fn man(name: Option<&str>) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if there is no such preset, or if nothing can be printed.
-pub fn presets(one: Option<&str>) -> Result<()> {
+pub fn presets(one: Option<&str>, voice: Voice) -> Result<()> {
+    if voice.json {
+        let known = names().filter(|name| one.is_none_or(|one| one == *name));
+        let list = known.map(|name| Ok(json!({"name": name, "about": preset(name)?.about.trim()})));
+        let list = list.collect::<Result<Vec<_>>>()?;
+        // An unknown name is refused below.
+        if !list.is_empty() {
+            return print(&format!("{}\n", json!(list)));
+        }
+    }
     for name in names().filter(|name| one.is_none_or(|one| one == *name)) {
         print(&line(name, &preset(name)?))?;
     }
@@ -107,9 +133,11 @@ pub fn presets(one: Option<&str>) -> Result<()> {
     let recipe = preset(name)?;
     let (forms, models) = (recipe.local_forms(), recipe.stages.iter().map(|stage| stage.model.about()));
     let width = forms.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
-    print("\nStages, and what of each goes on on local levels (beyond = \"local\", and a world's tiles):\n")?;
+    print(
+        "\nStages, and the part of each that continues on local levels (beyond = \"local\", and a world's tiles):\n",
+    )?;
     for ((label, form), about) in forms.iter().zip(models) {
-        let form = form.unwrap_or("nothing: it ends at the global level");
+        let form = form.unwrap_or("none: it ends at the global level");
         print(&format!("  {label:<width$}  {}\n  {:<width$}  {form}\n", about.name, ""))?;
     }
     Ok(())

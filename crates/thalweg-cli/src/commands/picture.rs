@@ -57,7 +57,9 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
         look: look(args, ramp),
     };
     let picture = draw(&terrain, &options).map_err(|problem| Error::file(&args.output, problem))?;
-    save_picture(&args.output, &picture)
+    save_picture(&args.output, &picture)?;
+    voice.wrote(std::slice::from_ref(&args.output));
+    Ok(())
 }
 
 /// Returns the appearance of the terrain.

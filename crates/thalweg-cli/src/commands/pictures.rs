@@ -1,12 +1,13 @@
 //! `shade`, `view`, `compare`: draw a terrain.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_export::world_folder::{draw_layer, read_cover, read_recipe};
 use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
 use thalweg_render::pictures::perspective::{self, DrawnLand, ViewOptions};
+use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{self, ShadeOptions};
 use thalweg_render::pictures::sheet::{Shown, draw_sheet};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
@@ -29,7 +30,8 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     if let Some(file) = by_windows(&args.input, &args.load, asked, |size| memory::SHADE.beside(size))? {
         return match over {
             Some(flag) => {
-                let problem = "cannot be drawn on a map that does not fit in memory, which is drawn by rows; `crop` or `resample` it first";
+                let problem = "cannot be drawn on a map that does not fit in memory, which is drawn by rows; `crop` or \
+                               `resample` it first";
                 Err(Error::unsupported(flag, problem))
             }
             None => shade_rows(args, &file, voice),
@@ -40,20 +42,22 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     args.water.lay(&mut terrain)?;
     if let Some(name) = &args.layer {
         save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?)?;
-        return lies(args, &terrain.grid);
+        return finish_map(args, &terrain.grid, voice);
     }
     let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
     let options = ShadeOptions { water: args.water.over(&terrain), trees: &trees, ..shade_options(args)? };
     save_picture(&args.output, &shade::draw_map(&terrain, &options)?)?;
-    lies(args, &terrain.grid)
+    finish_map(args, &terrain.grid, voice)
 }
 
-/// Writes the map's world file next to it.
-fn lies(args: &Shade, grid: &Grid) -> Result<()> {
-    save_world_file(&args.output, grid, MapPixels::shaded(grid.size, args.max_size)).map(drop)
+/// Writes the map's world file next to it, and reports both.
+fn finish_map(args: &Shade, grid: &Grid, voice: Voice) -> Result<()> {
+    let place = save_world_file(&args.output, grid, MapPixels::shaded(grid.size, args.max_size))?;
+    voice.wrote(&[args.output.clone(), place]);
+    Ok(())
 }
 
-/// Does the same, with the same bytes, for a map that may be larger than memory.
+/// Draws a shaded map of a terrain that may be larger than memory, with the same bytes as [`shade()`].
 fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
     let options = shade_options(args)?;
     let bytes = MapRows::shade_bytes(file);
@@ -62,7 +66,7 @@ fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
     let map = MapRows::of(file, sea_of(args.sea_level)?)?;
     voice.warn_all(map.warnings());
     save_shaded(&args.output, map.shaded(options)?)?;
-    lies(args, file.grid())
+    finish_map(args, file.grid(), voice)
 }
 
 /// The options for the map itself.
@@ -117,7 +121,14 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     let natural = args.natural.natural.then(|| Ok(read_cover(&args.input, &terrain)?.resized(samples)?.from_air()));
     let natural = natural.transpose()?;
     let options = ViewOptions { natural: natural.as_ref(), ..options };
-    save_picture(&args.output, &perspective::draw_view(&terrain, &options)?)
+    finish_picture(&args.output, &perspective::draw_view(&terrain, &options)?, voice)
+}
+
+/// Writes a picture and reports it.
+fn finish_picture(path: &PathBuf, picture: &Picture, voice: Voice) -> Result<()> {
+    save_picture(path, picture)?;
+    voice.wrote(std::slice::from_ref(path));
+    Ok(())
 }
 
 /// Draws two terrains in perspective, or a sheet of several.
@@ -143,11 +154,11 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.over(terrain), trees });
     let lands: Vec<DrawnLand<'_>> = lands.collect();
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
-        return save_picture(&args.output, &perspective::draw_comparison(*before, *after, &options)?);
+        return finish_picture(&args.output, &perspective::draw_comparison(*before, *after, &options)?, voice);
     }
     let shown: Vec<Shown<'_>> =
         lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
-    save_picture(&args.output, &draw_sheet(&shown, &options)?)
+    finish_picture(&args.output, &draw_sheet(&shown, &options)?, voice)
 }
 
 /// The captions of the pictures: those given, or the terrains' names.

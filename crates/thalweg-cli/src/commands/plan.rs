@@ -31,13 +31,13 @@ pub fn plan(args: &args::Plan, voice: Voice) -> Result<()> {
     };
     plan.write(&args.output)?;
     let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
-    voice.say(&format!("{} tiles, numbered from 0; stages in their order, each solved after its tiles:", plan.tiles));
+    voice.say(&format!("{} tiles, numbered from 0; the stages in order, each solved after its tiles:", plan.tiles));
     voice.say(&format!("  {}", stages.join(" ")));
     voice.event(&json!({"event": "result", "plan": plan.hash, "tiles": plan.tiles, "stages": stages}));
     Ok(())
 }
 
-/// Makes the job that the arguments name. A source alone means the drainage of an elevation model, or a recipe's
+/// Makes the job that the arguments name. A single source means the drainage of an elevation model, or a recipe's
 /// world.
 fn job(args: &args::Plan) -> Result<Job> {
     let words: Vec<&OsString> = args.work.iter().collect();
@@ -50,8 +50,8 @@ fn job(args: &args::Plan) -> Result<Job> {
                 set: &args.set,
                 layers: &args.layer,
                 seed: args.seed.unwrap_or(1),
-                sea_level: args.drainage.sea_level,
-                edges: args.drainage.edges.edges(),
+                sea_level: args.map.sea_level,
+                edges: args.map.edges.edges(),
             })?;
             Ok(Job::Apply(ApplyJob::of(&recipe, Path::new(source), args.load.options())?))
         }
@@ -64,7 +64,7 @@ fn job(args: &args::Plan) -> Result<Job> {
         }
         _ => {
             let typed: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            let allowed = "drain FILE, build PRESET or RECIPE, apply MODEL FILE, or a source alone";
+            let allowed = "drain FILE, build PRESET or RECIPE, apply MODEL FILE, or only a source";
             Err(Error::value("work", typed.join(" "), allowed))
         }
     }
@@ -78,7 +78,7 @@ fn world(args: &args::Plan, name: &OsString) -> Result<Job> {
 }
 
 fn drainage(args: &args::Plan, path: &Path) -> Result<Job> {
-    Ok(Job::Drain(args.drainage.job(path, &args.load)?))
+    Ok(Job::Drain(args::drain_job(path, &args.load, &args.map, &args.drainage)?))
 }
 
 /// Carries out one part of a plan.
@@ -138,15 +138,16 @@ pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
         work.mend_files(&files)?;
         let (faults, files) = look(work.store())?;
         left = faults.len() + files.len();
-        voice.say(&format!("made anew: {} of {}", told.len().saturating_sub(left), told.len()));
+        voice.say(&format!("recreated: {} of {}", told.len().saturating_sub(left), told.len()));
         if left > 0 {
             voice.say(&format!(
-                "{left} are left: they were never made, or what stages said of them ({}) is gone; the command that made the store goes on with them",
+                "{left} remain: they were never written, or the messages of stages about them ({}) are missing; the \
+                 command that made the store writes them",
                 shown(&work.messages())
             ));
         }
     } else if told.is_empty() {
-        voice.say("all tiles and files are whole");
+        voice.say("all tiles and files are intact");
     }
     voice.event(&json!({"event": "result", "faults": told, "left": left}));
     Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -159,10 +160,12 @@ const SHOWN: usize = 20;
 ///
 /// # Errors
 /// Returns an error if the folder is not a store, if the layer is not done, or if the file cannot be written.
-pub fn layer(args: &args::Layer) -> Result<()> {
+pub fn layer(args: &args::Layer, voice: Voice) -> Result<()> {
     if Format::of(&args.output)? != Format::Tiff {
-        let problem = "is written as a cloud-optimised GeoTIFF: name it .tif";
+        let problem = "is written as a cloud-optimised GeoTIFF; use the extension .tif";
         return Err(Error::file(&args.output, problem));
     }
-    Store::open_read(&args.store)?.save_cog(&args.layer, &args.output, args.coarser)
+    Store::open_read(&args.store)?.save_cog(&args.layer, &args.output, args.coarser)?;
+    voice.wrote(std::slice::from_ref(&args.output));
+    Ok(())
 }

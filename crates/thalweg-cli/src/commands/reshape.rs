@@ -24,6 +24,12 @@ use crate::terrains::{by_windows, files_of};
 /// # Errors
 /// Returns an error if the input is unusable, if the size is invalid, or if the output cannot be written.
 pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
+    write_resampled(args, voice)?;
+    voice.wrote(std::slice::from_ref(&args.output));
+    Ok(())
+}
+
+fn write_resampled(args: &Resample, voice: Voice) -> Result<()> {
     let size = |source: [usize; 2]| {
         let Sides { cols, rows } = args.cells;
         // Samples are at the ends of intervals, so the numbers of intervals keep the proportion.
@@ -57,6 +63,12 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
 /// # Errors
 /// Returns the errors of [`resample`]; also if the window reaches beyond the terrain.
 pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
+    write_cropped(args, voice)?;
+    voice.wrote(std::slice::from_ref(&args.output));
+    Ok(())
+}
+
+fn write_cropped(args: &Crop, voice: Voice) -> Result<()> {
     let [col, row, cols, rows] = args.window;
     let by_itself = !is_zarr(&args.input) && !is_store_name(&args.output);
     if by_itself && let Some(map) = load_layer_map(&args.input, &args.load.options())? {
@@ -113,8 +125,8 @@ fn windows(
     apart(&files_of(input), &[output.to_path_buf()])?;
     let into_store = is_store_name(output);
     if !into_store && !matches!(Format::of(output), Ok(Format::Tiff)) {
-        let problem = "cannot be written window by window, as a map of Zarr or one that does not fit in memory must be; write .tif \
-                       or .zarr";
+        let problem = "cannot be written window by window, as a map of Zarr or one that does not fit in memory must \
+                       be; write .tif or .zarr";
         return Err(Error::unsupported(shown(output), problem));
     }
     if into_store && sample.is_some() {

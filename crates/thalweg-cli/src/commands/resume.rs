@@ -18,7 +18,7 @@ use thalweg_io::output::absolute;
 pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
     let path = &args.checkpoint;
     let (run, note) = Run::resume(path)?;
-    let foreign = |_| Error::file(path, "is a checkpoint of another program: it does not say what the run is for");
+    let foreign = |_| Error::file(path, "is a checkpoint of another program: it does not state the outputs of the run");
     let mut job: Job = serde_json::from_value(note).map_err(foreign)?;
     // The checkpoint may have been moved since it was written.
     job.checkpoint = absolute(path)?;

@@ -1,4 +1,4 @@
-//! `rivers` and `check-rivers`: put rivers into an elevation model, and check the written files.
+//! `rivers` and `check-rivers`: add rivers to an elevation model, and check the written files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,13 +23,13 @@ use crate::console::{Voice, list, print, texts};
 use crate::memory;
 use crate::terrains::{Opened, cells, files_of, note, opened};
 
-/// The minimum number of cells of a river's catchment by default.
+/// The least number of cells of the default drainage area of a river.
 const FEWEST: f64 = 200.0;
 
-/// The number of rivers' catchments for which the default leaves room in a small file.
+/// The default drainage area of a river in a small file is the area of the file divided by this number.
 const MANY: f64 = 250.0;
 
-/// Puts rivers into the terrain of a file and writes them into a folder.
+/// Adds rivers to the terrain of a file and writes them into a folder.
 ///
 /// # Errors
 /// Returns an error if the input is unusable, if a place is outside, if the folder cannot be written, or if there is
@@ -53,23 +53,23 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let report = draft.commit(&reads)?;
     let (barred, met) = (network.barred, network.met);
     if barred > 0 {
-        voice.warn(&format!("{barred} cells of rivers lie where they were to keep off: there is no way round"));
+        voice.warn(&format!("{barred} cells of rivers are on protected ground, because there is no way around it"));
     }
     if met > 0 {
-        let where_to = "rivers share cells with one another or with lakes: check-rivers tells whether any cross";
+        let where_to = "rivers share cells with one another or with lakes; check-rivers reports whether any cross";
         voice.warn(&format!("at {met} places {where_to}"));
     }
     say(&report, start, &files, voice);
     Ok(())
 }
 
-/// Reports what was made, and where it is.
+/// Reports the results and their files.
 fn say(report: &Value, start: Instant, files: &[PathBuf], voice: Voice) {
     let number = |key: &str| report[key].as_f64().unwrap_or(0.0);
     let kilometres = number("length_m") / 1000.0;
     voice.say(&format!("{} rivers, {kilometres:.1} km, {} lakes", report["rivers"], report["lakes"]));
     let [from, to] = ["drains_before", "drains"].map(|key| floored(100.0 * number(key)));
-    voice.say(&format!("{to:.2} % of the land drains, where {from:.2} % did"));
+    voice.say(&format!("{to:.2} % of the land drains; before, it was {from:.2} %"));
     voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(files)));
     voice.event(&json!({"event": "result", "files": texts(files), "rivers": report}));
 }

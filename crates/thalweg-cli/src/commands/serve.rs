@@ -31,15 +31,15 @@ pub fn serve(args: &Serve, voice: Voice) -> Result<()> {
     let tiles = WebTiles::new(world, &recipe.name);
     let address = format!("{}:{}", args.bind, args.port);
     let refused = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Error::value("--bind", &address, format!("an address and a port to listen at ({error})"))
+        Error::value("--bind", &address, format!("an address and a port to listen on ({error})"))
     };
     let server = Server::http(&address).map_err(refused)?;
     let at = server.server_addr().to_string();
     let [first, last] = tiles.zooms();
     listen(voice);
     voice.say(&format!(
-        "http://{at}/tiles.json, http://{at}/{{z}}/{{x}}/{{y}}.png (terrain-RGB) and .f32, zoom {first} to {last}; the place is \
-         invented; Ctrl-C ends it"
+        "http://{at}/tiles.json, http://{at}/{{z}}/{{x}}/{{y}}.png (terrain-RGB) and .f32, zoom {first} to {last}; the \
+         place on Earth is invented; Ctrl-C stops the server"
     ));
     voice.event(&json!({"event": "serving", "address": at, "minzoom": first, "maxzoom": last}));
     let gate = Gate::default();
@@ -86,7 +86,7 @@ fn reply(request: Request, tiles: &WebTiles, gate: &Gate, at: &str) {
     let answer = match request.method() {
         Method::Get | Method::Head if WebTiles::is_tile(&path) => gate.pass(|| tiles.answer(&path, &base)),
         Method::Get | Method::Head => tiles.answer(&path, &base),
-        _ => Answer { status: 405, mime: "text/plain; charset=utf-8", body: b"GET alone\n".to_vec() },
+        _ => Answer { status: 405, mime: "text/plain; charset=utf-8", body: b"use GET or HEAD\n".to_vec() },
     };
     let heads = [("Content-Type", answer.mime), ("Access-Control-Allow-Origin", "*")];
     let mut response = Response::from_data(answer.body).with_status_code(answer.status);

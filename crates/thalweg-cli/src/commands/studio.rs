@@ -14,7 +14,7 @@ use crate::console::Voice;
 #[cfg(not(feature = "studio"))]
 pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
     voice.problem(
-        "this program was built without its window; build it with `--features studio`: \
+        "this program was built without the studio; build it with `--features studio`: \
          cargo run --release --features studio -- studio",
     );
     Ok(ExitCode::FAILURE)

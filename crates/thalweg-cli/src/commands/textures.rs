@@ -4,8 +4,7 @@ use thalweg_core::Result;
 use thalweg_export::world_folder::{reads_of, rules_of};
 use thalweg_io::apart::apart;
 use thalweg_io::{check_textures, draft_textures, output, texture_files};
-use thalweg_render::products::normals::Depth;
-use thalweg_render::products::textures::{SeenFrom, TextureOptions, Textures};
+use thalweg_render::products::textures::Textures;
 
 use crate::args;
 use crate::console::{Voice, list};
@@ -23,20 +22,15 @@ pub fn textures(args: &args::Textures, voice: Voice) -> Result<()> {
     apart(&reads, &texture_files(&args.output))?;
     let terrain = input(&args.input, &args.load, args.sea_level, voice)?;
     let start = args.start.as_deref().map(|path| input(path, &args.load, None, voice)).transpose()?;
-    let cells = [terrain.grid.size.map(|n| n.max(args.size.unwrap_or(0))), terrain.grid.size];
-    memory::TEXTURES.check("textures", cells[usize::from(args.size.is_none())], [0, 0])?;
+    let cells = [terrain.grid.size.map(|n| n.max(args.options.size.unwrap_or(0))), terrain.grid.size];
+    memory::TEXTURES.check("textures", cells[usize::from(args.options.size.is_none())], [0, 0])?;
     let (rules, rock) = rules_of(&args.input)?;
-    let options = TextureOptions {
-        size: args.size,
-        depth: if args.bits == "16" { Depth::Sixteen } else { Depth::Eight },
-        seen: if args.from_air { SeenFrom::Air } else { SeenFrom::Ground },
-        start: start.as_ref(),
-    };
-    let textures = Textures::of(&terrain, &rules, rock, &options)?;
+    let textures = Textures::of(&terrain, &rules, rock, &args.options, start.as_ref())?;
     output::make_folder(&args.output)?;
     let draft = draft_textures(&args.output, &textures)?;
     let files = draft.files();
     draft.commit(&reads)?;
     voice.say(&format!("wrote\n  {}", list(&files)));
+    voice.wrote(&files);
     Ok(())
 }

@@ -119,11 +119,11 @@ fn draw(plan: &Plan, lands: &[Terrain], face: Face, options: &ViewOptions<'_>) -
 
 /// Reports that Ctrl-C came after `number` of `all` worlds.
 fn stopped([number, all]: [usize; 2], voice: Voice) {
-    voice.say(&format!("stopped after {number} of {all} worlds; nothing is written"));
+    voice.say(&format!("stopped after {number} of {all} worlds; nothing was written"));
     voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
 }
 
-/// Builds a world; returns `None` after Ctrl-C. Only what the pictures show is kept of the result.
+/// Builds a world; returns `None` after Ctrl-C. The result keeps only the layers that the pictures show.
 fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
     let mut run = start(recipe, voice)?;
     let [number, all] = shown.number;

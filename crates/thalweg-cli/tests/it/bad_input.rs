@@ -25,7 +25,7 @@ fn sizes_that_cannot_be() {
     let place = Place::new();
     place.refuses("build alpine --cells 1001 --out w", &["cells = 1001", "1000 or 1004"]);
     place.refuses("build alpine --cells 1048576 --out w", &["1048576 × 1048576 cells", "4294967296"]);
-    place.refuses("build river_delta --cells 3 --out w", &["cells = 3", "256 (the coarsest level) and more"]);
+    place.refuses("build river_delta --cells 3 --out w", &["cells = 3", "256 (the coarsest level) or more"]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn outputs_that_cannot_be_written() {
     for (output, words) in [
         ("nosuch/x.tif", &["nosuch", "cannot write"][..]),
         ("file/x.tif", &["file", "cannot write"]),
-        ("folder.tif", &["folder.tif", "no plain file"]),
+        ("folder.tif", &["folder.tif", "not a regular file"]),
         ("x.xyz", &["x.xyz", ".tif"]),
         ("x", &[".tif"]),
         ("x.hgt", &["x.hgt", "only read"]),

@@ -4,6 +4,34 @@ use crate::support::{Place, text};
 use thalweg_sim::presets;
 
 #[test]
+fn every_command_that_writes_files_is_quiet_and_reports_them_as_json() {
+    let place = Place::with_dem();
+    let lines = [
+        "shade dem.tif -o shade.png",
+        "view dem.tif -o view.png --size 64x64",
+        "compare dem.tif dem.tif -o compare.png --size 64x64",
+        "mesh dem.tif -o mesh.glb",
+        "normals dem.tif -o normals.png",
+        "textures dem.tif -o textures",
+        "resample dem.tif -o resampled.tif --cells 20",
+        "crop dem.tif -o cropped.tif --window 1,2,10,10",
+    ];
+    for line in lines {
+        assert_eq!(place.works(&format!("{line} --quiet")), "", "{line}");
+        let json: serde_json::Value = serde_json::from_str(&place.works(&format!("{line} --json"))).unwrap();
+        assert_eq!(json["event"], "result", "{line}");
+        let files: Vec<&str> = json["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+        assert!(!files.is_empty() && files.iter().all(|file| place.path(file).exists()), "{line}: {files:?}");
+    }
+    for line in ["models", "models droplets", "presets", "presets alpine", "rocks"] {
+        let json: serde_json::Value = serde_json::from_str(&place.works(&format!("{line} --json"))).unwrap();
+        assert!(json.to_string().len() > 100, "{line}");
+    }
+    // Options that every command takes may also precede it.
+    assert_eq!(place.works("--quiet shade dem.tif -o shade.png"), "");
+}
+
+#[test]
 fn lists_come_from_the_declarations() {
     let place = Place::new();
     let list = place.works("models");
@@ -225,9 +253,9 @@ fn every_world_has_a_folder_of_its_own_where_none_is_said() {
     assert_eq!(built("--relief 2 --preview").0, format!("{}-preview", folders[1]));
     // Another world in the same folder is reported.
     let (folder, said) = built("--cells 32");
-    assert!(folder == "r-1" && said.contains("another world lay here") && said.contains("--out"), "{said}");
+    assert!(folder == "r-1" && said.contains("contains another world") && said.contains("-o"), "{said}");
     place.write("r.toml", recipe("[[stage]]\nmodel = \"thermal\"\nlevels = { coarsest = 20.0 }\n"));
-    assert!(built("").1.contains("another world lay here"));
+    assert!(built("").1.contains("contains another world"));
     // On cells of 62 and 31 m the model has nothing to do.
     let said = place.works("build r.toml --cells 32 --out w");
     assert!(said.contains("not run") && said.contains("thermal"), "{said}");
@@ -499,7 +527,7 @@ fn measure_prints_a_table_json_and_a_sheet() {
     // With a sea level above everything there is no land, which is not an error.
     assert!(place.works("measure dem.tif --sea-level 9000").contains("there is no land"));
     place.refuses("measure dem.tif --plot sheet.pdf", &["sheet.pdf", ".svg"]);
-    place.refuses("measure dem.tif --search 0", &["search", "1 to 1000"]);
+    place.rejects("measure dem.tif --search 0", &["--search", "1 to 1000 cells"]);
     place.refuses("measure none.tif", &["none.tif"]);
     // A world's folder has edges and a sea: for the archipelago only the islands are measured.
     place.works("build archipelago --cells 64 --out world --quiet");
@@ -509,7 +537,7 @@ fn measure_prints_a_table_json_and_a_sheet() {
     };
     assert_eq!(slope("world"), slope("world/height.tif --sea-level 0"));
     assert_ne!(slope("world"), slope("world/height.tif"));
-    assert!(place.works("measure world --against world").contains("heights correlate by 1.0000"));
+    assert!(place.works("measure world --against world").contains("correlation of heights 1.0000"));
     place.refuses("measure .", &["height.tif"]);
 }
 

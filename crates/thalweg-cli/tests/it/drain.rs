@@ -136,10 +136,52 @@ fn thresholds_outlets_and_edges_are_heeded() {
     let none = drained("--threshold 1000km2");
     assert_eq!((&none["streams"]["links"], &none["streams"]["orders"]), (&0.into(), &serde_json::json!([])));
     place.refuses("drain dem.tif -o new --outlet 30,0", &["outlet", "row 30, column 0", "rows 0 to 29"]);
-    place.refuses("drain dem.tif -o new --outlet-at 1,1", &["--outlet-at = 1,1", "inside the file"]);
+    place.refuses("drain dem.tif -o new --outlet-at 1,1", &["outlet = 1,1", "inside the file"]);
     place.refuses("drain none.tif -o new", &["none.tif"]);
     place.refuses("drain dem.tif -o dem.tif", &["dem.tif"]);
     assert!(!place.path("new").exists(), "nothing is made before all is known to be well");
+}
+
+#[test]
+fn the_drainage_area_accumulates_by_the_chosen_method() {
+    let place = Place::with_dem();
+    let area = |options: &str| {
+        place.works(&format!("drain dem.tif -o out --quiet {options}"));
+        let read = |name: &str| read(place.path(&format!("out/{name}.tif"))).unwrap().samples;
+        (read("accumulation"), read("directions"), read("streams"))
+    };
+    let (single, directions, streams) = area("");
+    let sum = |cells: &thalweg_io::Samples| -> f64 {
+        // All water leaves at the cells whose flow leaves the map.
+        (0..1200).filter(|k| directions.get(*k) == 0.0).map(|k| cells.get(k)).sum()
+    };
+    assert_eq!(sum(&single), 1200.0 * 900.0);
+    for options in ["--method dinf", "--method mfd", "--method mfd --exponent 4"] {
+        let (spread, same, lines) = area(options);
+        assert!((sum(&spread) / sum(&single) - 1.0).abs() < 1e-9, "{options}: {}", sum(&spread));
+        let differing = (0..1200).filter(|k| (spread.get(*k) - single.get(*k)).abs() > 1.0).count();
+        assert!(differing > 600, "{options}: {differing}");
+        assert!((0..1200).all(|k| same.get(k) == directions.get(k) && lines.get(k) == streams.get(k)), "{options}");
+    }
+    place.rejects("drain dem.tif -o new --method d16", &["--method", "d16", "d8", "dinf", "mfd"]);
+    place.rejects("drain dem.tif -o new --exponent 0.1", &["--exponent", "0.5 to 10"]);
+    place.refuses("drain dem.tif -o new --exponent 2", &["exponent only applies with the method mfd"]);
+    assert_eq!(place.json("out/drain.json")["method"], "mfd");
+}
+
+#[test]
+fn an_option_without_effect_is_refused_with_the_output_that_it_needs() {
+    let place = Place::with_dem();
+    for option in ["--method mfd", "--exponent 2", "--breach 1,100", "--runoff 300"] {
+        let flag = option.split(' ').next().unwrap();
+        let words = [flag, "only applies when the output is a folder (-o DIR) and the input fits in memory"];
+        place.refuses(&format!("drain dem.tif -o new.zarr {option}"), &words);
+    }
+    let words = ["--skip-lake-outlines only applies when the output is a Zarr store (-o DIR.zarr)"];
+    place.refuses("drain dem.tif -o new --skip-lake-outlines", &words);
+    place.refuses("drain dem.tif -o new --no-outlines", &words);
+    place.works("drain dem.tif -o old.zarr --no-outlines --quiet");
+    assert!(place.path("old.zarr").exists() && !place.path("old.lakes.geojson").exists());
 }
 
 #[test]
@@ -160,7 +202,8 @@ fn channels_are_cut_where_the_limits_allow() {
     assert!((0..30 * 40).all(|k| (ground.get(k) - cut.get(k) - surface.get(k)).abs() < 1e-3));
     let (none, _) = drained("--breach 0,0");
     assert_eq!(none["breached"]["volume_m3"], 0.0);
-    place.refuses("drain dem.tif -o new --breach=-1,5", &["breaching's limit of depth", "-1 m", "0 m or more"]);
+    place.rejects("drain dem.tif -o new --breach -1,5", &["--breach", "-1,5", "two numbers from 0 on, or `unlimited`"]);
+    assert_eq!(drained("--breach unlimited").0["breached"]["kept"], 0);
     assert!(!place.path("new").exists());
 }
 
@@ -238,7 +281,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
         ("apply thermal dem.tif -o x.zarr --set talus=900", "talus"),
         ("apply thermo dem.tif -o x.zarr", "thermo"),
         ("apply glacier dem.tif -o x.zarr", "a model of finite reach"),
-        ("apply thermal parts.zarr -o parts.zarr", "is read too"),
+        ("apply thermal parts.zarr -o parts.zarr", "is also an input"),
         ("apply thermal dem.tif -o x.zarr --type f64", "--type"),
         ("plan apply thermal -o plan2.json", "apply MODEL FILE"),
     ] {

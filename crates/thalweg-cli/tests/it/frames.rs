@@ -112,7 +112,7 @@ fn a_run_does_not_go_on_among_another_s_frames() {
         "build rill.toml --out w --set run.steps=4000 --frames f --frames-every 100 --frames-size 20 --json",
     );
     place.works("build rill.toml --out v --frames f --frames-size 20 --quiet");
-    place.refuses("resume w/checkpoint.thalweg", &["f: holds the frames of another run"]);
+    place.refuses("resume w/checkpoint.thalweg", &["f: contains the frames of another run"]);
     std::fs::rename(place.path("f"), place.path("g")).unwrap();
     place.works("resume w/checkpoint.thalweg --quiet");
     assert!(frames(&place, "f").last().unwrap().0 == "frame_00041.png");

@@ -42,7 +42,7 @@ fn an_interrupted_run_is_replaced_by_no_other() {
     place.write("other.toml", DRAINED);
     assert_eq!(interrupted(&place, "build r.toml --out w").status.code(), Some(130));
     let kept = place.read("w/checkpoint.thalweg");
-    let ways = ["w/checkpoint.thalweg", "thalweg resume", "--fresh", "--out"];
+    let ways = ["w/checkpoint.thalweg", "thalweg resume", "--fresh", "-o"];
     // The same command again, and another recipe: refused before any work, and the checkpoint is unchanged.
     place.refuses("build r.toml --out w", &ways);
     place.refuses("build other.toml --out w", &ways);
@@ -66,7 +66,7 @@ fn an_interrupted_run_is_replaced_by_no_other() {
     for fresh in ["", " --fresh"] {
         place.refuses(
             &format!("{}{fresh}", short.replace("checkpoint d", "checkpoint mine")),
-            &["mine", "no checkpoint"],
+            &["mine", "not a checkpoint"],
         );
     }
 }
@@ -183,27 +183,30 @@ fn outputs_that_are_inputs_or_one_another() {
         "normals grey.png -o grey.png",
         "vary mask.toml -o hard.png",
     ] {
-        let words = if line.contains("rivers w/height") { "is read too" } else { "name another output" };
+        let words = if line.contains("rivers w/height") { "is also an input" } else { "choose another output" };
         place.refuses(line, &[words]);
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("dem.tif", place.path("link.tif")).unwrap();
         std::os::unix::fs::symlink("sub", place.path("way")).unwrap();
-        place.refuses("apply shape dem.tif -o link.tif", &["link.tif", "is read too", "dem.tif"]);
+        place.refuses("apply shape dem.tif -o link.tif", &["link.tif", "is also an input", "dem.tif"]);
         place.refuses("apply shape dem.tif -o way/x.tif --report sub/x.tif", &["is written twice"]);
     }
     std::fs::create_dir(place.path("f")).unwrap();
     std::fs::copy(place.path("grey.png"), place.path("f/frame_00002.png")).unwrap();
-    place.refuses("apply shape f/frame_00002.png -o x.tif --frames f", &["frame_00002.png", "another --frames"]);
+    place.refuses(
+        "apply shape f/frame_00002.png -o x.tif --frames f",
+        &["frame_00002.png", "another folder with --frames"],
+    );
     #[cfg(feature = "studio")]
     {
         place.write("grey.toml", "from = \"grey.png\"\n[[stage]]\nmodel = \"shape\"\n");
         let layers = "layers = { amount = \"sub/../grey.png\" }";
         place.write("layer.toml", format!("extent = [900, 900]\ncells = 9\n[[stage]]\nmodel = \"shape\"\n{layers}\n"));
-        place.refuses("picture grey.toml -o grey.png", &["name another output"]);
-        place.refuses("picture layer.toml -o ./grey.png", &["name another output"]);
-        place.refuses("picture dem.tif --start grey.png -o grey.png", &["name another output"]);
+        place.refuses("picture grey.toml -o grey.png", &["choose another output"]);
+        place.refuses("picture layer.toml -o ./grey.png", &["choose another output"]);
+        place.refuses("picture dem.tif --start grey.png -o grey.png", &["choose another output"]);
     }
     // From its own unchanged recipe, a world may be rebuilt in its folder.
     place.works("build w/recipe.toml --out w --quiet");
@@ -360,7 +363,7 @@ fn paths_need_not_be_text() {
     let mut said = String::new();
     std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let line = said.split("go on with: thalweg ").nth(1).unwrap().trim();
+    let line = said.split("continue with: thalweg ").nth(1).unwrap().trim();
     let script = format!("{} {line} --quiet", env!("CARGO_BIN_EXE_thalweg"));
     let again = Command::new("bash").args(["-c", &script]).output().unwrap();
     assert!(again.status.success(), "{script}: {}", text(&again.stderr));
@@ -387,7 +390,10 @@ fn messages_are_short_and_name_what_is_allowed() {
     let rivers = text(&place.read("r/rivers.geojson")).replace("\"surfaces_m\"", "\"surfaces\"");
     place.write("r/rivers.geojson", rivers);
     let said = text(&place.run("check-rivers r").stderr);
-    assert!(said.contains("rivers.geojson: is no reach") && said.contains("surfaces_m") && said.len() < 300, "{said}");
+    assert!(
+        said.contains("rivers.geojson: is not a reach") && said.contains("surfaces_m") && said.len() < 300,
+        "{said}"
+    );
     let long = "x".repeat(4000);
     let said = text(&place.run(&format!("apply shape dem.tif -o x.tif --set height={long}")).stderr);
     assert!(said.contains("4002 characters") && said.len() < 600, "{said}");

@@ -156,12 +156,12 @@ fn rivers_that_cannot_be_are_refused_in_time() {
         (&|r| r["properties"]["widths_m"][1] = json!(-1), &["wide"]),
         (&|r| r["properties"]["surfaces_m"][1] = json!(1e9), &["surface"]),
         (&|r| r["properties"]["beds_m"] = json!([]), &["beds"]),
-        (&|r| many(r, 2000, [40.0, -40.0]), &["stretches"]),
+        (&|r| many(r, 2000, [40.0, -40.0]), &["segments of reaches"]),
         (&|r| many(r, 20_000, [1900.0, -1900.0]), &["in all"]),
-        (&|r| properties(r, "id", json!(1u64 << 40)), &["is no reach"]),
-        (&|r| properties(r, "run", json!("x".repeat(100_000))), &["is no reach"]),
-        (&|r| properties(r, "discharge_m3_s", json!(null)), &["is no reach"]),
-        (&|r| *r = json!(5), &["is no reach"]),
+        (&|r| properties(r, "id", json!(1u64 << 40)), &["is not a reach"]),
+        (&|r| properties(r, "run", json!("x".repeat(100_000))), &["is not a reach"]),
+        (&|r| properties(r, "discharge_m3_s", json!(null)), &["is not a reach"]),
+        (&|r| *r = json!(5), &["is not a reach"]),
     ];
     for (change, words) in cases {
         let mut broken = document.clone();

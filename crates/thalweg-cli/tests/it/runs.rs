@@ -73,7 +73,7 @@ fn a_folder_in_use_is_refused() {
     place.works("build hills --cells 16 --out w --quiet");
     let lock = std::fs::File::open(place.path("w/.lock")).unwrap();
     lock.lock().unwrap();
-    place.refuses("build hills --cells 16 --out w", &["w", "in use", "--out"]);
+    place.refuses("build hills --cells 16 --out w", &["w", "in use", "-o"]);
     drop(lock);
     place.works("build hills --cells 16 --out w --quiet");
 }

@@ -91,7 +91,7 @@ fn states_that_cannot_be_are_refused_before_the_run() {
     let place = Place::with_dem();
     place.write("rise.toml", RECIPE);
     let line = "apply thermal dem.tif -o x.tif";
-    place.refuses(&format!("{line} --save-every 500y"), &["--save-every = 500y", "knows time"]);
+    place.refuses(&format!("{line} --save-every 500y"), &["--save-every = 500y", "simulates years"]);
     for wrong in ["0", "-3", "1.5", "0y", "nany", "five"] {
         let run = place.run(&format!("{line} --save-every={wrong}"));
         assert_eq!(run.status.code(), Some(2), "{wrong}");

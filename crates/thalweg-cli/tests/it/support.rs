@@ -80,10 +80,21 @@ impl Place {
     /// unchanged.
     #[track_caller]
     pub fn refuses(&self, line: &str, words: &[&str]) {
+        self.ends(line, 1, words);
+    }
+
+    /// The same for arguments that are wrong in themselves, which are refused before the command begins.
+    #[track_caller]
+    pub fn rejects(&self, line: &str, words: &[&str]) {
+        self.ends(line, 2, words);
+    }
+
+    #[track_caller]
+    fn ends(&self, line: &str, code: i32, words: &[&str]) {
         let before = self.files();
         let output = self.run(line);
         let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{line}: {message}");
+        assert_eq!(output.status.code(), Some(code), "{line}: {message}");
         assert!(message.starts_with("error: ") && message.matches("error: ").count() == 1, "{line}: {message}");
         assert!(!message.contains("panicked"), "{line}: {message}");
         assert!(output.stdout.is_empty(), "{line}: {}", text(&output.stdout));

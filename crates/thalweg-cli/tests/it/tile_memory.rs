@@ -161,7 +161,7 @@ fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
         // A strip that does not fit into memory is refused before it is read.
         let refused = place.run(&format!("drain {source} -o b.zarr --cell-size 30 --memory 60M"));
         let said = text(&refused.stderr);
-        assert!(!refused.status.success() && said.contains("a tile at once"), "{said}");
+        assert!(!refused.status.success() && said.contains("one tile at a time"), "{said}");
     }
 }
 
@@ -212,7 +212,7 @@ fn too_little_memory_is_refused_with_the_least_that_would_do() {
     };
     let said = refused("drain dem.tif -o a.zarr --memory 2M");
     let least: u64 = said.split(" needs ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
-    assert!(said.contains("a tile at once") && !place.path("a.zarr").exists(), "{said}");
+    assert!(said.contains("one tile at a time") && !place.path("a.zarr").exists(), "{said}");
     place.works(&format!("drain dem.tif -o a.zarr --memory {least} --quiet"));
     assert!(refused(&format!("drain dem.tif -o b.zarr --memory {}", least - 1)).contains(&least.to_string()));
     place.works("plan dem.tif -o p.json --memory 200M --quiet");

@@ -73,7 +73,7 @@ fn compress(bytes: &[u8], flush: FlushCompress, out: &mut Vec<u8>) -> io::Result
             Status::StreamEnd => return Ok(()),
             _ if flush == FlushCompress::Sync && is_flushed => return Ok(()),
             Status::BufError if out.len() == before && out.capacity() - before > 1024 => {
-                return Err(io::Error::other("deflate does not go on"));
+                return Err(io::Error::other("deflate makes no progress"));
             }
             _ => {}
         }

@@ -176,8 +176,8 @@ impl Error {
     /// ```
     /// use thalweg_core::base::error::Error;
     ///
-    /// let error = Error::conflict("--level", "only applies when the output is a Zarr store (--out DIR.zarr)");
-    /// assert_eq!(error.to_string(), "--level only applies when the output is a Zarr store (--out DIR.zarr)");
+    /// let error = Error::conflict("--level", "only applies when the output is a Zarr store (-o DIR.zarr)");
+    /// assert_eq!(error.to_string(), "--level only applies when the output is a Zarr store (-o DIR.zarr)");
     /// ```
     pub fn conflict(setting: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Conflict { setting: setting.into(), problem: problem.into() }

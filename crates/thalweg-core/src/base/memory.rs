@@ -67,7 +67,7 @@ pub fn threads(count: usize) -> Result<()> {
     const EACH: u64 = (2 + 64) << 20;
     // One more thread waits for signals.
     let need = EACH.saturating_mul(count as u64 + 1).saturating_add(64 << 20);
-    system::address_space().map_or(Ok(()), |have| fits(&format!("to work with {count} threads"), need, have))
+    system::address_space().map_or(Ok(()), |have| fits(&format!("a run with {count} threads"), need, have))
 }
 
 fn fits(what: &str, need: u64, have: u64) -> Result<()> {

@@ -24,7 +24,7 @@ pub trait Row: Sized {
     /// # Errors
     /// Returns the errors of [`Row::unpack`], and an error that names the row if `accept` returns `None` for an item.
     fn read<T>(name: &str, table: &Table, accept: impl Fn(Self) -> Option<T>) -> Result<Vec<T>> {
-        let no_thing = |row: usize| format!("row {row} of the table is no {} inside this terrain", Self::THING);
+        let no_thing = |row: usize| format!("row {row} of the table is not a {} inside this terrain", Self::THING);
         let things = Self::unpack(name, table)?.enumerate();
         things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::layer(name, no_thing(row)))).collect()
     }
@@ -154,14 +154,14 @@ impl Held<f32> for f32 {
 /// Returns an error if the column is missing, has another kind or another length than the first column; `name` is the
 /// table's name in the message.
 pub fn column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result<&'a [K]> {
-    let missing = || Error::layer(name, format!("is a table without the column `{column}` of {}", K::NAME));
+    let missing = || Error::layer(name, format!("is a table that lacks the column `{column}` of {}", K::NAME));
     let values = K::values(table, column).ok_or_else(missing)?;
     if values.len() == table.len() {
         return Ok(values);
     }
     let first = table.columns.first().map_or("", |(first, _, _)| first);
     let lengths = format!("{} values, `{first}` has {}", values.len(), table.len());
-    Err(Error::layer(name, format!("is a table of columns of several lengths: `{column}` has {lengths}")))
+    Err(Error::layer(name, format!("is a table whose columns differ in length: `{column}` has {lengths}")))
 }
 
 /// Makes the error for a column value that is out of range for the item's field.
@@ -242,7 +242,7 @@ mod tests {
         };
         assert!(wrong(3, 1 << 40).contains("holds 1099511627776 in row 5 of its column `load`"));
         assert!(wrong(0, -1).contains("`number`"));
-        assert!(wrong(1, 4).contains("row 5 of the table is no thing inside this terrain"));
+        assert!(wrong(1, 4).contains("row 5 of the table is not a thing inside this terrain"));
         assert!(wrong(2, i64::MIN).contains("row 5"));
     }
 }

@@ -1,7 +1,8 @@
-//! Declarations: parameters of models, keys of recipes, items kept in tables. Each is declared once, and all code that
+//! Declarations: parameters of models, options of operations, keys of recipes, items kept in tables. Each is declared once, and all code that
 //! needs it (parser, writer, schema, help) reads that declaration.
 
 pub mod codec;
 mod defaults;
 pub mod keys;
+pub mod operation;
 pub mod params;

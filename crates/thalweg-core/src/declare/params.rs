@@ -51,6 +51,11 @@ impl fmt::Display for ParamKind {
 }
 
 impl ParamKind {
+    /// Returns the words of a choice, each with its meaning; none for other kinds.
+    pub fn words(&self) -> &'static [(&'static str, &'static str)] {
+        if let Self::Choice(words) = self { words } else { &[] }
+    }
+
     /// Returns the JSON Schema of the accepted values.
     pub fn schema(&self) -> serde_json::Value {
         match self {
@@ -538,6 +543,21 @@ macro_rules! choice {
             fn parse(value: &$crate::declare::params::Written, _: &$crate::declare::params::ParamKind) -> Option<Self> {
                 let $crate::declare::params::Written::Word(word) = value else { return None };
                 match word.as_str() { $( $word => Some(Self::$variant), )+ _ => None }
+            }
+        }
+
+        impl $crate::declare::operation::OptionType for $type {
+            type Within = std::ops::RangeFull;
+            fn kind(within: std::ops::RangeFull) -> $crate::declare::operation::OptionKind {
+                $crate::declare::operation::OptionKind::Choice(<Self as $crate::declare::params::ParamType>::kind(within).words())
+            }
+            fn from_json(value: &$crate::declare::operation::Json) -> Option<Self> {
+                let word = $crate::declare::params::Written::from(value.as_str()?);
+                let kind = <Self as $crate::declare::params::ParamType>::kind(..);
+                $crate::declare::params::ParamType::parse(&word, &kind)
+            }
+            fn to_json(&self) -> $crate::declare::operation::Json {
+                match self { $( Self::$variant => $word.into(), )+ }
             }
         }
     };

@@ -266,19 +266,19 @@ impl Grid {
         for axis in 0..2 {
             let [size, world] = [self.size[axis] as i64, self.world[axis] as i64];
             let margin = self.first[axis].checked_neg().filter(|margin| (0..=(world - 1) / 2).contains(margin));
-            let allowed = || format!("a margin of 0 to {} cells round the map", (world - 1) / 2);
+            let allowed = || format!("a margin of 0 to {} cells around the map", (world - 1) / 2);
             margin.ok_or_else(|| Error::value("first", self.first[axis], allowed()))?;
             let first = self.origin[axis].saturating_sub(self.first[axis]);
             if self.is_looped(axis) && self.world[axis] < Topology::FEWEST {
                 let line = ["rows", "columns"][axis];
-                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                let allowed = format!("{} or more if they are looped", Topology::FEWEST);
                 return Err(Error::value(line, self.world[axis], allowed));
             }
             // A window of a whole looped axis may begin anywhere; any other window must end inside the world.
             let last = if self.is_looped(axis) && size == world { world - 1 } else { world - size };
             if size < 1 || size > world || !(0..=last).contains(&first) {
-                let allowed = format!("a part of 0 to {world}");
-                return Err(Error::value("window", format!("{size} cells from {first} on"), allowed));
+                let allowed = format!("a range within 0 to {world}");
+                return Err(Error::value("window", format!("{size} cells from {first}"), allowed));
             }
         }
         self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))

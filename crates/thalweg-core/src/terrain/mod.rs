@@ -235,7 +235,7 @@ impl Terrain {
             let allowed = format!("{rows} × {cols} numbers, not all of them NaN");
             return Err(Error::value(
                 GROUND.name,
-                format!("{} numbers, {count} of them heights", metres.len()),
+                format!("{} numbers, {count} of them not NaN", metres.len()),
                 allowed,
             ));
         }
@@ -303,7 +303,7 @@ impl Terrain {
         let mut nodata = None;
         if !known {
             let lowest = ground.as_slice().iter().copied().filter(|height| *height != NONE).min();
-            let lowest = lowest.ok_or_else(|| Error::value(GROUND.name, "no number but NaN", "one height at least"))?;
+            let lowest = lowest.ok_or_else(|| Error::value(GROUND.name, "only NaN", "at least one height"))?;
             nodata = Some(ground.map(|height| *height == NONE));
             ground.par_rows_mut().for_each(|(_, row)| {
                 row.iter_mut().filter(|height| **height == NONE).for_each(|height| *height = lowest);
@@ -393,7 +393,7 @@ impl Terrain {
         if cells.cell_type() != spec.cells {
             return Err(Error::layer(
                 spec.name,
-                format!("holds {:?} cells; {:?} is needed", cells.cell_type(), spec.cells),
+                format!("has cells of type {:?}; {:?} is required", cells.cell_type(), spec.cells),
             ));
         }
         if *spec == LOOSE {

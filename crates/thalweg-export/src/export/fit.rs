@@ -33,7 +33,7 @@ use thalweg_sim::recipe::{Beyond, Coarsest, Cut, Recipe};
 pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let refuse = |problem: &str| Err(Error::unsupported(format!("for = {}", target.name), problem));
     if target.numbering == Numbering::Pyramid {
-        return refuse("is not possible: a map of the globe prescribes no size; name a program that takes samples");
+        return refuse("is not possible: a map of the globe prescribes no size; choose a program that takes samples");
     }
     let Some(extent) =
         recipe.extent().filter(|_| recipe.levels().beyond == Beyond::Global && recipe.continents().is_none())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::map::MapExport;
 use super::source::Ground;
 use super::target::Numbering;
-use super::{ExportOptions, ExportProgress, Exported, SheetExport};
+use super::{ExportOptions, ExportProgress, ExportTarget, Exported, SheetExport};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::{FilePath, LoadOptions};
 use thalweg_render::web::LonLat;
@@ -27,33 +27,44 @@ impl Export {
     /// another option; if it would misread the name; if it cannot use a layer, or a layer is missing, named twice or of
     /// another size; if a range is not ascending; if it cannot use the position on Earth; if a tile does not fit into
     /// memory; or if the folder contains another export or cannot be written.
-    pub fn open(input: &Path, load: &LoadOptions, folder: impl Into<FilePath>, options: ExportOptions) -> Result<Self> {
-        Self::begin(Ground::open(input, load)?, folder.into(), options)
+    pub fn open(
+        input: &Path,
+        load: &LoadOptions,
+        folder: impl Into<FilePath>,
+        target: &'static ExportTarget,
+        options: ExportOptions,
+    ) -> Result<Self> {
+        Self::begin(Ground::open(input, load)?, folder.into(), target, options)
     }
 
     /// Begins an export of a terrain in memory.
     ///
     /// # Errors
     /// Returns the errors of [`Export::open`].
-    pub fn of(terrain: Arc<Terrain>, folder: impl Into<FilePath>, options: ExportOptions) -> Result<Self> {
-        Self::begin(Ground::held(terrain), folder.into(), options)
+    pub fn of(
+        terrain: Arc<Terrain>,
+        folder: impl Into<FilePath>,
+        target: &'static ExportTarget,
+        options: ExportOptions,
+    ) -> Result<Self> {
+        Self::begin(Ground::held(terrain), folder.into(), target, options)
     }
 
-    fn begin(ground: Ground, folder: FilePath, options: ExportOptions) -> Result<Self> {
-        if options.target.numbering == Numbering::Pyramid {
-            return Ok(Self(Way::Map(Box::new(MapExport::begin(ground, folder, options)?))));
+    fn begin(ground: Ground, folder: FilePath, target: &'static ExportTarget, options: ExportOptions) -> Result<Self> {
+        if target.numbering == Numbering::Pyramid {
+            return Ok(Self(Way::Map(Box::new(MapExport::begin(ground, folder, target, options)?))));
         }
         let refused = |name: &str, value: String| {
-            let problem = format!("is not supported by {}: it only applies to maps of the globe", options.target.name);
+            let problem = format!("is not supported by {}: it only applies to maps of the globe", target.name);
             Err(Error::unsupported(format!("{name} = {value}"), problem))
         };
         if let Some(LonLat { longitude, latitude }) = options.origin {
             return refused("origin", format!("{longitude},{latitude}"));
         }
-        if let Some([first, last]) = options.zooms {
+        if let Some([first, last]) = options.zoom {
             return refused("zoom", format!("{first}-{last}"));
         }
-        Ok(Self(Way::Sheets(Box::new(SheetExport::begin(ground, folder, options)?))))
+        Ok(Self(Way::Sheets(Box::new(SheetExport::begin(ground, folder, target, options)?))))
     }
 
     /// Returns the warnings that are known before the work: what was assumed about the input, and the chosen size.

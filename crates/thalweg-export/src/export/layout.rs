@@ -1,8 +1,10 @@
 //! The division of a terrain into files: the number of samples, and the size and number of the tiles.
 
+use std::ops::RangeFull;
 use std::str::FromStr;
 
 use super::target::{ExportTarget, Numbering, Seams};
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
 /// The number or size of the files into which a terrain is divided.
@@ -34,6 +36,25 @@ impl std::fmt::Display for ExportTiles {
             Self::Count([rows, cols]) => write!(f, "{cols}x{rows}"),
             Self::Side(side) => write!(f, "{side}px"),
         }
+    }
+}
+
+/// As an option of an operation: a text, a number of tiles, or the numbers of rows and columns of tiles.
+impl OptionType for ExportTiles {
+    type Within = RangeFull;
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Tiles
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        let number = |value: &Json| value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        match (value.as_str(), value.as_array().map(Vec::as_slice)) {
+            (Some(text), _) => text.parse().ok(),
+            (None, Some([rows, cols])) => Some(Self::Count([number(rows)?, number(cols)?])),
+            (None, _) => number(value).map(|n| Self::Count([n, n])),
+        }
+    }
+    fn to_json(&self) -> Json {
+        self.to_string().into()
     }
 }
 
@@ -115,7 +136,7 @@ impl ExportLayout {
         let shared = match (target.seams, shared) {
             (Seams::Shared, Some(false)) => {
                 let problem = format!(
-                    "is not supported by {}: its neighbouring tiles hold the same edge; use shared",
+                    "is not supported by {}: its neighbouring tiles share their edges; use shared",
                     target.name
                 );
                 return Err(Error::unsupported("edges = adjacent", problem));
@@ -180,7 +201,7 @@ impl ExportLayout {
         let [rows, cols] = self.total();
         let allowed = format!(
             "samples as far apart along rows as along columns, for {}: {cols} × {rows} samples of {} × {} are not; cut the terrain \
-             to fit (`crop`), or ask for other tiles",
+             to fit (`crop`), or choose other tiles",
             target.name, source[1], source[0]
         );
         Err(Error::value("tiles", format!("{} × {}", self.tiles[1], self.tiles[0]), allowed))
@@ -209,7 +230,7 @@ fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Siz
 /// Checks a requested size and returns it.
 fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
     if !target.resamples && size != source {
-        let allowed = format!("{}, as it is: a map keeps its cells (`resample` makes others)", shown(source));
+        let allowed = format!("{}, its own size: a map keeps its cells (use `resample` to change them)", shown(source));
         return Err(Error::value("size", shown(size), allowed));
     }
     let off = size.iter().any(|n| !target.sides.allows(*n));
@@ -280,11 +301,11 @@ fn of_side(target: &ExportTarget, source: Size, side: usize, shared: bool) -> Re
     let step = (side - once).max(1);
     let tiles = source.map(|n| (((n - once) as f64 / step as f64).round() as usize).max(1));
     if let Some(n) = tiles.iter().find(|n| pasted && !target.sides.allows(*n * side)) {
-        return refuse(format!("a side of which {n} make a landscape: {}", target.sides.shown()));
+        return refuse(format!("a side such that {n} make a landscape: {}", target.sides.shown()));
     }
     let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };
     if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MOST_TILES {
-        return refuse(format!("a side of which at most {most} lie in a row"));
+        return refuse(format!("a side with at most {most} tiles in a row"));
     }
     Ok(ExportLayout { tiles, side: [side; 2], shared })
 }

@@ -52,7 +52,7 @@ impl Former {
         let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let word = |key: &str| value[key].as_str().map(String::from);
         let (Some(plan), Some(target)) = (word("plan"), word("target")) else {
-            return Err(Error::file(path, "is no manifest of ours, and would be written over; name another folder"));
+            return Err(Error::file(path, "is no manifest of ours, and would be overwritten; choose another folder"));
         };
         let files = value["files"].as_array().into_iter().flatten();
         // Only names in this folder are accepted, not paths out of it.
@@ -103,7 +103,7 @@ pub(super) fn check(folder: &FilePath, target: &str, fresh: bool) -> Result<()> 
 
 fn another(folder: &Path, former: &Former) -> Error {
     let problem = format!(
-        "holds another export, for {} ({} files); name another folder, or replace it with --fresh",
+        "holds another export, for {} ({} files); choose another folder, or replace it with --fresh",
         former.target,
         former.files.len()
     );
@@ -133,7 +133,7 @@ impl Claimed {
             }
         }
         if !goes_on && let Some(name) = files.iter().find(|name| folder.join(name).exists()) {
-            let problem = "is there already, and no manifest says that it is of this export; name another folder";
+            let problem = "exists already, and no manifest lists it for this export; choose another folder";
             return Err(Error::file(folder.join(name), problem));
         }
         let text = json!({"thalweg": env!("CARGO_PKG_VERSION"), "target": target, "plan": plan, "files": files});

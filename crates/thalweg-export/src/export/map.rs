@@ -11,7 +11,7 @@ use super::encode::Seen;
 use super::levels::SheetLevels;
 use super::manifest::{self, Claimed, MANIFEST, checksum};
 use super::source::Ground;
-use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
+use super::{ExportOptions, ExportProgress, ExportTarget, Exported, TileEdges};
 use thalweg_core::{Error, MapPoint, Point, Result};
 use thalweg_io::atomic::sweep;
 use thalweg_io::{FilePath, atomic, disk, has_crs, output, save_place, write_text};
@@ -35,6 +35,7 @@ const AT_ONCE: usize = 4;
 
 /// A pyramid export in progress.
 pub(super) struct MapExport {
+    target: &'static ExportTarget,
     options: ExportOptions,
     folder: FilePath,
     name: String,
@@ -97,8 +98,12 @@ impl Part {
 }
 
 impl MapExport {
-    pub fn begin(ground: Ground, folder: FilePath, options: ExportOptions) -> Result<Self> {
-        let target = options.target;
+    pub fn begin(
+        ground: Ground,
+        folder: FilePath,
+        target: &'static ExportTarget,
+        options: ExportOptions,
+    ) -> Result<Self> {
         let name = options.name.clone().unwrap_or_else(|| ground.name.clone());
         target.check_name(&name)?;
         let mesh = target.height_file(options.format.as_deref())?.ending == MESH;
@@ -115,23 +120,20 @@ impl MapExport {
                 "whose tiles have 256 samples along a side; --zoom sets how fine they are",
             );
         }
-        if options.tiles != ExportTiles::Whole {
-            return refused("tiles", options.tiles.to_string(), "whose tiles are those of Web Mercator");
+        if let Some(tiles) = options.tiles {
+            return refused("tiles", tiles.to_string(), "whose tiles are those of Web Mercator");
         }
-        if options.shared.is_some() {
-            return refused(
-                "edges",
-                if options.shared == Some(true) { "shared" } else { "adjacent" }.to_string(),
-                "whose tiles share nothing",
-            );
+        if let Some(edges) = options.edges {
+            let edges = if edges == TileEdges::Shared { "shared" } else { "adjacent" };
+            return refused("edges", edges.to_string(), "whose tiles share nothing");
         }
         if let Some([low, high]) = options.range {
-            return refused("range", format!("{low},{high}"), "whose tiles hold metres");
+            return refused("range", format!("{low},{high}"), "whose tiles contain metres");
         }
         if !options.layers.is_empty() {
-            return refused("layers", options.layers.join(","), "which takes heights alone");
+            return refused("layers", options.layers.join(","), "which only takes heights");
         }
-        if let Some([first, last]) = options.zooms
+        if let Some([first, last]) = options.zoom
             && (first > last || last > MOST_ZOOM)
         {
             return Err(Error::value(
@@ -140,7 +142,7 @@ impl MapExport {
                 format!("two zooms in rising order, 0 to {MOST_ZOOM}"),
             ));
         }
-        if let Some([first, last]) = options.zooms.filter(|[first, _]| mesh && *first > 0) {
+        if let Some([first, last]) = options.zoom.filter(|[first, _]| mesh && *first > 0) {
             return Err(Error::value(
                 "zoom",
                 format!("{first}-{last}"),
@@ -155,6 +157,7 @@ impl MapExport {
         let (folder, recipe) = (folder.absolute()?, ground.recipe);
         let (seen, plan, written, there) = (None, None, 0, Vec::new());
         Ok(Self {
+            target,
             options,
             folder,
             name,
@@ -204,7 +207,7 @@ impl MapExport {
         let Some([low, high]) = self.seen.as_ref().and_then(|seen| seen.range) else {
             return Err(Error::file(&self.folder, "is not written: no cell has data"));
         };
-        let zooms = self.options.zooms.unwrap_or_else(|| self.zooms());
+        let zooms = self.options.zoom.unwrap_or_else(|| self.zooms());
         let rim = bounds(&self.land, &self.place);
         let mut tiles = Vec::new();
         let mut count = 0u64;
@@ -217,10 +220,10 @@ impl MapExport {
             };
             count = range.count().saturating_add(count);
             if count > MOST {
-                let allowed = format!("zooms of {MOST} tiles at most");
+                let allowed = format!("zooms with at most {MOST} tiles");
                 return Err(Error::value(
                     "zoom",
-                    format!("{}-{} ({count} tiles and more)", zooms[0], zooms[1]),
+                    format!("{}-{} ({count} or more tiles)", zooms[0], zooms[1]),
                     allowed,
                 ));
             }
@@ -240,14 +243,14 @@ impl MapExport {
             tiles.extend(known);
         }
         if !self.mesh && low < DEEPEST {
-            let allowed = format!("{DEEPEST} m and more, which colours of terrain-rgb hold");
+            let allowed = format!("at least {DEEPEST} m, the lowest height that terrain-rgb encodes");
             return Err(Error::value("heights", format!("{low} m"), allowed));
         }
         let digest = self.seen.as_ref().map_or(0, |seen| seen.digest);
-        let about = (self.options.target.name, &self.name, self.mesh, &self.place, self.land.width(self.land.finest()));
+        let about = (self.target.name, &self.name, self.mesh, &self.place, self.land.width(self.land.finest()));
         let told = format!("{about:?} {zooms:?} {digest}");
         let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(told.as_bytes()));
-        let target = self.options.target.name;
+        let target = self.target.name;
         let files = [names(&tiles), self.others()].concat();
         let claimed = Claimed::take(&self.folder, &plan, target, &files, self.options.fresh)?;
         // Removes temporary files that a killed run has left in the folders of the tiles.
@@ -311,8 +314,8 @@ impl MapExport {
         let mut warnings = Vec::new();
         if missing > 0 {
             let stands =
-                if self.mesh { "at 0 m, or the lowest height" } else { "at 0 m, and the hillshade is seen through" };
-            warnings.push(format!("{missing} cells without data: land stands {stands} there"));
+                if self.mesh { "at 0 m, or at the lowest height" } else { "at 0 m, and the hillshade is transparent" };
+            warnings.push(format!("{missing} cells have no data: the surface there is {stands}"));
         }
         let page = self.page(&plan, range);
         if self.mesh {
@@ -350,7 +353,7 @@ impl MapExport {
     fn page(&self, plan: &Plan, range: [f64; 2]) -> MapPage {
         let LonLatBounds { west, east, north, south } = bounds(&self.land, &self.place);
         let about = if self.invented {
-            "An invented place: no degree of it means a place on Earth.".to_string()
+            "An invented position: its degrees correspond to no place on Earth.".to_string()
         } else {
             format!("Heights from {}.", self.crs)
         };
@@ -396,7 +399,7 @@ impl MapExport {
     }
 
     fn how(&self, plan: &Plan) -> String {
-        let (target, [first, last]) = (self.options.target, plan.zooms);
+        let (target, [first, last]) = (self.target, plan.zooms);
         let text = if self.mesh { target.how_tiles } else { target.how };
         let file = if self.mesh { "quantized-mesh-1.0 with normals" } else { "terrain-rgb/{z}/{x}/{y}.png" };
         text.replace("{crs}", &format!("zoom {first} to {last}, from {}", self.crs)).replace("{file}", file)
@@ -413,7 +416,7 @@ impl MapExport {
     ) -> Value {
         let mut manifest = json!({
             "thalweg": env!("CARGO_PKG_VERSION"),
-            "target": self.options.target.name,
+            "target": self.target.name,
             "plan": plan.claimed.plan,
             "name": self.name,
             "zooms": plan.zooms,
@@ -423,7 +426,7 @@ impl MapExport {
             "minimum": low,
             "maximum": high,
             "nodata": missing,
-            "sampling": "linear between the middles of cells, or the mean of such samples",
+            "sampling": "linear between the centres of cells, or the mean of such samples",
             "crs": if self.mesh { "EPSG:4326" } else { "EPSG:3857" },
             "source_crs": self.crs,
             "source_samples": [self.land.size()[1], self.land.size()[0]],
@@ -461,7 +464,7 @@ fn placed(ground: &Ground, origin: Option<LonLat>, warnings: &mut Vec<String>) -
         }
         let [x, _, _, y, ..] = place.transform.unwrap_or_default();
         let found = code.and_then(|code| MapPlace::of_code(code, MapPoint::new(x, y)));
-        let allowed = || format!("{KNOWN_CODES}; bring it there with `gdalwarp -r cubic -t_srs EPSG:326…`");
+        let allowed = || format!("{KNOWN_CODES}; reproject it with `gdalwarp -r cubic -t_srs EPSG:326…`");
         let found = found.ok_or_else(|| Error::value("coordinate system", &named, allowed()))?;
         return Ok((found, named, false));
     }
@@ -472,9 +475,11 @@ fn placed(ground: &Ground, origin: Option<LonLat>, warnings: &mut Vec<String>) -
         return Err(Error::value("origin", format!("{longitude},{latitude}"), allowed));
     }
     if origin.is_none() {
-        warnings.push("it lies nowhere on Earth: its middle is laid at 0° N 0° E, in the sea off Africa; --origin LON,LAT lays it elsewhere".to_string());
+        let warning = "the terrain has no position on Earth: its centre is placed at 0° N 0° E, in the sea off Africa; \
+                       --origin LON,LAT places it elsewhere";
+        warnings.push(warning.to_string());
     }
     let half = |n: usize| n as f64 * ground.grid.cell / 2.0;
     let middle = Point::new(half(ground.grid.cols()), half(ground.grid.rows()));
-    Ok((MapPlace::at(at, middle), format!("its own metres about {latitude}° N {longitude}° E"), true))
+    Ok((MapPlace::at(at, middle), format!("local metres around {latitude}° N {longitude}° E"), true))
 }

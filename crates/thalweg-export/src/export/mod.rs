@@ -17,8 +17,8 @@
 //! let ground = Field::generate([100, 100], |i, j| Height::saturating((i * j) as f64 / 10.0));
 //! let terrain = Terrain::from_ground(Grid::new([100, 100], 10.0)?, ground)?;
 //! let folder = tempfile::tempdir().unwrap();
-//! let options = ExportOptions::new(ExportTarget::find("unity")?);
-//! let mut export = Export::of(Arc::new(terrain), folder.path(), options)?;
+//! let target = ExportTarget::find("unity")?;
+//! let mut export = Export::of(Arc::new(terrain), folder.path(), target, ExportOptions::default())?;
 //! while export.step()?.is_some() {}
 //! let done = export.finish()?;
 //! assert_eq!(done.manifest["samples"], serde_json::json!([129, 129]));
@@ -34,6 +34,7 @@ mod layout;
 mod levels;
 mod manifest;
 mod map;
+mod options;
 mod sampling;
 mod sides;
 mod source;
@@ -53,72 +54,18 @@ use self::sampling::{Between, Piece, Sampling};
 use self::source::{GoingLayer, Ground};
 use self::words::Facts;
 use thalweg_core::base::memory;
+use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::{Cell, CellRect, Error, Georeference, Height, MapPoint, Result, Size};
 use thalweg_io::{FilePath, Format, SampleType, output};
-use thalweg_render::web::LonLat;
 
 pub use self::fit::fit_recipe;
 pub use self::job::Export;
 pub use self::layout::{ExportLayout, ExportTiles};
 pub use self::manifest::MANIFEST;
+pub use self::options::{ExportOptions, TileEdges};
 pub use self::sides::SideRule;
 pub use self::target::{ExportTarget, HeightFile, LayerPlace, NameRule, Numbering, Seams, TARGETS};
 pub use self::words::table;
-
-/// The options of an export.
-///
-/// # Examples
-/// ```
-/// use std::sync::Arc;
-/// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_export::export::{Export, ExportOptions, ExportTarget};
-///
-/// let ground = Field::generate([40, 40], |i, j| Height::saturating((i + j) as f64));
-/// let terrain = Arc::new(Terrain::from_ground(Grid::new([40, 40], 10.0)?, ground)?);
-/// let name = Some("valley".to_string());
-/// let defaults = ExportOptions::new(ExportTarget::find("unity")?);
-/// let options = ExportOptions { name, range: Some([-50.0, 500.0]), ..defaults };
-/// let folder = tempfile::tempdir().unwrap();
-/// let done = Export::of(terrain, folder.path(), options)?.finish()?;
-/// let first = done.files[0].file_name().unwrap().to_string_lossy();
-/// assert!(first.starts_with("valley") && done.files.iter().all(|file| file.is_file()));
-/// # Ok::<(), thalweg_core::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct ExportOptions {
-    /// The target program.
-    pub target: &'static ExportTarget,
-    /// The prefix of the file names; `None` uses the input's name.
-    pub name: Option<String>,
-    /// The rows and columns of a single file; `None` uses the size nearest to the terrain's.
-    pub size: Option<Size>,
-    /// The number or size of the tiles.
-    pub tiles: ExportTiles,
-    /// True if neighbouring tiles share the samples of their edge; `None` uses the target's default.
-    pub shared: Option<bool>,
-    /// The metres of the lowest and the highest code, ascending, −16 000 to 16 000, with all heights in between; `None`
-    /// uses the terrain's lowest and highest height.
-    pub range: Option<[f64; 2]>,
-    /// The layers to export in addition, by name, or as paths of rasters with the cells of the heights.
-    pub layers: Vec<String>,
-    /// The extension of the files of heights, without the dot; `None` uses the target's default.
-    pub format: Option<String>,
-    /// True if an export in the folder is removed first; otherwise another export there is an error.
-    pub fresh: bool,
-    /// The longitude (−180 to 180 degrees, east positive) and latitude (−84 to 84 degrees, north positive) of the
-    /// centre of a terrain without a position on Earth, for a map of the globe; `None` uses 0, 0.
-    pub origin: Option<LonLat>,
-    /// The first and the last zoom of such a map, 0 to 22, both included; `None` derives them from the terrain's cells.
-    pub zooms: Option<[u32; 2]>,
-}
-
-impl ExportOptions {
-    /// Makes the default options for a target.
-    pub fn new(target: &'static ExportTarget) -> Self {
-        let (name, size, tiles, shared, range, layers, format, fresh) = Default::default();
-        Self { target, name, size, tiles, shared, range, layers, format, fresh, origin: None, zooms: None }
-    }
-}
 
 /// The progress of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +92,7 @@ pub struct Exported {
 
 /// An export of files with one common range in progress: the implementation of [`Export`] for all targets except maps.
 struct SheetExport {
+    target: &'static ExportTarget,
     options: ExportOptions,
     folder: FilePath,
     name: String,
@@ -190,16 +138,19 @@ const MOST_MASKS: usize = 32;
 const NEED: u64 = 64;
 
 impl SheetExport {
-    fn begin(ground: Ground, folder: FilePath, options: ExportOptions) -> Result<Self> {
-        let target = options.target;
+    fn begin(ground: Ground, folder: FilePath, target: &'static ExportTarget, options: ExportOptions) -> Result<Self> {
         let file = target.height_file(options.format.as_deref())?;
         let name = options.name.clone().unwrap_or_else(|| ground.name.clone());
         target.check_name(&name)?;
         check_range(options.range)?;
+        options.check_ranges()?;
         let source = ground.sheet.size();
-        let layout = ExportLayout::choose(target, source, options.tiles, options.size, options.shared)?;
+        let layout = {
+            let shared = options.edges.map(|edges| edges == TileEdges::Shared);
+            ExportLayout::choose(target, source, options.tiles.unwrap_or_default(), options.size, shared)?
+        };
         if target.layers == LayerPlace::None && !options.layers.is_empty() {
-            let problem = format!("is not supported: {} has a place for heights alone", target.name);
+            let problem = format!("is not supported: {} only takes heights", target.name);
             return Err(Error::unsupported(format!("layers = {}", options.layers.join(",")), problem));
         }
         let layers = options.layers.iter().map(|layer| ground.layer(layer)).collect::<Result<Vec<_>>>()?;
@@ -230,6 +181,7 @@ impl SheetExport {
         let (folder, tiles) = (folder.absolute()?, layout.all().collect());
         let (seen, plan, written) = (Vec::new(), None, 0);
         let mut export = Self {
+            target,
             options,
             folder,
             name,
@@ -292,7 +244,7 @@ impl SheetExport {
             metres: self.file.sample == SampleType::F32,
             crs: &self.crs(),
         };
-        let how = words::how(self.options.target, &facts);
+        let how = words::how(self.target, &facts);
         self.write_beside(&plan)?;
         let mut files = [self.names(&plan.sheets), self.beside(&plan.sheets)].concat();
         let manifest = self.manifest(&plan, &facts, &how)?;
@@ -318,7 +270,7 @@ impl SheetExport {
     /// Reads the values of the heights (0) or of a layer (from 1) in a tile.
     fn piece(&self, of: usize, tile: Cell) -> Result<Piece> {
         let sheet = of.checked_sub(1).map_or(&self.ground.sheet, |k| &self.layers[k].sheet);
-        let texels = of > 0 && self.options.target.layers == LayerPlace::Texels;
+        let texels = of > 0 && self.target.layers == LayerPlace::Texels;
         let window = if texels { texel_window(&self.layout, tile) } else { self.layout.window(tile) };
         self.samplings[of].window(&**sheet, window)
     }
@@ -344,7 +296,7 @@ impl SheetExport {
         {
             // Rounded outward to three decimals, so that the range in the message contains all heights.
             let [low, high] = [(low * 1e3).floor() / 1e3, (high * 1e3).ceil() / 1e3];
-            let allowed = format!("a range that holds all heights, {low} to {high} m");
+            let allowed = format!("a range that contains all heights, {low} to {high} m");
             return Err(Error::value("range", format!("{minimum},{maximum}"), allowed));
         }
         // On flat land any range represents the height.
@@ -362,9 +314,9 @@ impl SheetExport {
         }
         let codings: Vec<_> = sheets.iter().map(|sheet| (&sheet.head, sheet.ending, &sheet.coding)).collect();
         let digests: Vec<u64> = (0..=self.layers.len()).filter_map(|of| Some(all(of)?.digest)).collect();
-        let told = format!("{} {:?} {:?} {codings:?} {digests:?}", self.options.target.name, self.layout, self.spacing);
+        let told = format!("{} {:?} {:?} {codings:?} {digests:?}", self.target.name, self.layout, self.spacing);
         let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(told.as_bytes()));
-        let (target, fresh) = (self.options.target.name, self.options.fresh);
+        let (target, fresh) = (self.target.name, self.options.fresh);
         let names = [self.names(&sheets), self.beside(&sheets)].concat();
         let claimed = Claimed::take(&self.folder, &plan, target, &names, fresh)?;
         Ok(Plan { claimed, range, heights, sheets })
@@ -373,14 +325,14 @@ impl SheetExport {
     /// Returns the files that a layer becomes.
     fn coded(&self, of: usize, layer: &GoingLayer, seen: &Seen) -> Result<Vec<Coded>> {
         let head = format!("{}_{}", self.name, layer.name);
-        let Some(range) = seen.range else { return Err(Error::layer(&layer.name, "has no data at all")) };
+        let Some(range) = seen.range else { return Err(Error::layer(&layer.name, "has no data")) };
         let one = |ending, coding| Ok(vec![Coded { of, head: head.clone(), ending, coding }]);
         let widened = |[low, high]: [f64; 2]| [low, if high > low { high } else { low + 1.0 }];
         let whole = || {
             let found = Coding::codes(range, seen.missing > 0);
-            found.ok_or_else(|| Error::layer(&layer.name, "holds whole numbers beyond what 32 bits hold"))
+            found.ok_or_else(|| Error::layer(&layer.name, "contains whole numbers that do not fit into 32 bits"))
         };
-        match self.options.target.layers {
+        match self.target.layers {
             LayerPlace::None => Ok(Vec::new()),
             LayerPlace::Rasters if layer.whole => one("tif", whole()?),
             LayerPlace::Rasters => one("tif", Coding::real(range)),
@@ -391,7 +343,7 @@ impl SheetExport {
                     _ => {
                         return Err(Error::layer(
                             &layer.name,
-                            "holds whole numbers that no picture holds; allowed is 0 to 65535",
+                            "contains whole numbers that an image cannot contain; allowed is 0 to 65535",
                         ));
                     }
                 };
@@ -418,7 +370,7 @@ impl SheetExport {
 
     fn file_name(&self, sheet: &Coded, tile: Cell) -> String {
         let [rows, cols] = self.layout.tiles;
-        let suffix = if [rows, cols] == [1, 1] { String::new() } else { self.options.target.suffix(tile, rows) };
+        let suffix = if [rows, cols] == [1, 1] { String::new() } else { self.target.suffix(tile, rows) };
         format!("{}{suffix}.{}", sheet.head, sheet.ending)
     }
 
@@ -428,14 +380,14 @@ impl SheetExport {
 
     /// Returns the names of the files in addition to maps: their styles, and the GeoPackage of the features.
     fn beside(&self, sheets: &[Coded]) -> Vec<String> {
-        let maps = sheets.iter().filter(|_| self.options.target.layers == LayerPlace::Rasters);
+        let maps = sheets.iter().filter(|_| self.target.layers == LayerPlace::Rasters);
         let styles = maps.flat_map(|sheet| self.tiles.iter().map(|tile| style_name(&self.file_name(sheet, *tile))));
         let package = (!self.collections.is_empty()).then(|| format!("{}.gpkg", self.name));
         styles.chain(package).collect()
     }
 
     fn write_beside(&self, plan: &Plan) -> Result<()> {
-        if self.options.target.layers != LayerPlace::Rasters {
+        if self.target.layers != LayerPlace::Rasters {
             return Ok(());
         }
         for sheet in &plan.sheets {
@@ -485,7 +437,7 @@ impl SheetExport {
                         let about = MapBand { name, unit, whole };
                         write_map(&path, &samples, cols, self.place(self.layout.window(tile)), nodata, about)?;
                     }
-                    (_, 0) => write_heights(&path, self.file, self.options.target.rows, samples, cols)?,
+                    (_, 0) => write_heights(&path, self.file, self.target.rows, samples, cols)?,
                     _ => write_picture(&path, samples, cols)?,
                 }
                 plan.claimed.note(&self.file_name(sheet, tile))?;
@@ -511,7 +463,7 @@ impl SheetExport {
     }
 
     fn manifest(&self, plan: &Plan, facts: &Facts<'_>, how: &str) -> Result<Value> {
-        let target = self.options.target;
+        let target = self.target;
         let [rows, columns] = self.layout.total();
         let mut files = Vec::new();
         for sheet in &plan.sheets {
@@ -617,8 +569,9 @@ impl SheetExport {
         }
         let [down, across] = self.spacing;
         let said = format!(
-            "{} × {} samples become {cols} × {rows}, which {} takes, {across:.4} × {down:.4} m apart: corners stay where they are",
-            source[1], source[0], self.options.target.name
+            "{} × {} samples become {cols} × {rows}, as {} requires, {across:.4} × {down:.4} m apart; \
+             corners do not move",
+            source[1], source[0], self.target.name
         );
         self.warnings.push(said);
     }
@@ -634,8 +587,8 @@ impl SheetExport {
             .filter(|(_, seen)| seen[0].range.is_none())
             .map(|(tile, _)| self.file_name(&plan.sheets[0], *tile))
             .collect();
-        let of = if empty.is_empty() { String::new() } else { format!("; no data at all in {}", empty.join(", ")) };
-        let stand = if self.file.format == Format::Tiff { "are nodata" } else { "stand at the lowest height" };
+        let of = if empty.is_empty() { String::new() } else { format!("; no data in {}", empty.join(", ")) };
+        let stand = if self.file.format == Format::Tiff { "are nodata" } else { "get the lowest height" };
         let said = format!("{} samples without data {stand}{of}", plan.heights.once);
         self.warnings.push(said);
     }

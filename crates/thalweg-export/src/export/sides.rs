@@ -86,7 +86,7 @@ impl SideRule {
             Self::PowerPlusOne(least, most) => list(powers(least - 1, most - 1).map(|n| n + 1)),
             Self::Components { usual, .. } => {
                 let usual = list(usual.iter().copied());
-                format!("{usual}, and what else is sections × components + 1")
+                format!("{usual}, or any sections × components + 1")
             }
         }
     }

@@ -99,7 +99,7 @@ impl Ground {
             }
             _ => Err(Error::layer(
                 name,
-                "is no file; beside a file of heights a layer is a file too, such as classes.tif",
+                "is not a file; with a file of heights, a layer is a file too, such as classes.tif",
             )),
         }
     }
@@ -118,7 +118,8 @@ impl Ground {
         if let (Some(own), Some(given)) = (&self.grid.georeference, &head.georeference)
             && !lies_there(own, given)
         {
-            let problem = format!("{} lies elsewhere: its coordinates are not those of the heights", path.display());
+            let problem =
+                format!("{} covers another area: its coordinates are not those of the heights", path.display());
             return Err(Error::layer(name, problem));
         }
         let declared = Models::default().layer(&name);

@@ -174,22 +174,23 @@ const USUAL: ExportTarget = ExportTarget {
 pub const TARGETS: [ExportTarget; 9] = [
     ExportTarget {
         name: "unreal",
-        about: "Unreal Engine, a landscape",
+        about: "Unreal Engine (a landscape)",
         sides: LANDSCAPE,
         tile_sides: LANDSCAPE,
         seams: Seams::Either,
         heights: &[PNG, R16],
         names: NameRule::Sizes,
         layers: LayerPlace::Masks,
-        how: "Landscape mode, Manage, New, Import from File: choose {file}. Scale X {scale_x}, Y {scale_y}, Z {scale_z}; \
-              Location Z {location_z}. The landscape then spans {span_x} × {span_y} m, from {minimum} to {maximum} m.",
-        how_tiles: "All {tiles} tiles have one range and one scale. {seams}",
+        how: "In Landscape mode open Manage, New, Import from File and choose {file}. Set Scale X {scale_x}, Y \
+              {scale_y}, Z {scale_z} and Location Z {location_z}. The landscape then spans {span_x} × {span_y} m, from \
+              {minimum} to {maximum} m.",
+        how_tiles: "All {tiles} tiles have the same range and the same scale. {seams}",
         source: "Epic Games, Landscape Technical Guide; Importing and Exporting Landscape Heightmaps",
         ..USUAL
     },
     ExportTarget {
         name: "unity",
-        about: "Unity, a Terrain",
+        about: "Unity (a Terrain)",
         sides: TERRAIN,
         tile_sides: TERRAIN,
         square: true,
@@ -199,11 +200,12 @@ pub const TARGETS: [ExportTarget; 9] = [
         numbering: Numbering::Plane,
         names: NameRule::Numbers,
         layers: LayerPlace::Texels,
-        how: "Terrain, Terrain Settings, Import Raw: {file}; Depth Bit 16, Resolution {columns}, Byte Order Windows, Flip Vertically \
-              off (the southern row comes first). Terrain Size X {tile_width}, Y {terrain_height}, Z {tile_length}; Position Y {minimum}.",
-        how_tiles: "Tiles: Terrain Toolbox, Create New Terrain, Import Heightmap, Batch: {tiles} tiles, in all {width} × {length} m, each \
-                    of the size above; the two numbers of a name run along X and along Z from the south-west, and neighbours share their \
-                    edges.",
+        how: "In Terrain, Terrain Settings, choose Import Raw and {file}; set Depth Bit 16, Resolution {columns}, Byte \
+              Order Windows, and Flip Vertically off (the southern row comes first). Set Terrain Size X {tile_width}, \
+              Y {terrain_height}, Z {tile_length}, and Position Y {minimum}.",
+        how_tiles: "For tiles use Terrain Toolbox, Create New Terrain, Import Heightmap, Batch: {tiles} tiles, {width} \
+                    × {length} m in total, each of the size above. The two numbers in a name count along X and along Z \
+                    from the south-west, and neighbours share their edges.",
         source: "Unity Technologies, Working with Heightmaps; Terrain Tools, Import Heightmap",
         ..USUAL
     },
@@ -216,86 +218,97 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[EXR, R16],
         numbering: Numbering::Regions,
         names: NameRule::Numbers,
-        how: "addons/terrain_3d/tools/importer.tscn, with Vertex Spacing 1: Height File {file}; Import Scale 1, Height Offset 0. An .exr \
-              holds metres; of an .r16 type R16 Range {minimum}, {maximum} and R16 Size {columns}, {rows}. A single file wants Region Size \
-              {region}. When all is imported set Vertex Spacing to {spacing} on the Terrain3D node.",
-        how_tiles: "Tiles are regions: set Region Size to {columns}, and import each with Import Position {columns} · X - {middle_x}, \
-                    {rows} · Z - {middle_z}, X and Z the two numbers of its name. Regions share no samples.",
+        how: "Open addons/terrain_3d/tools/importer.tscn with Vertex Spacing 1, and set Height File {file}, Import \
+              Scale 1, Height Offset 0. An .exr contains metres; for an .r16 enter R16 Range {minimum}, {maximum} and \
+              R16 Size {columns}, {rows}. For a single file set Region Size {region}. After the import set Vertex \
+              Spacing to {spacing} on the Terrain3D node.",
+        how_tiles: "Tiles are regions: set Region Size to {columns}, and import each with Import Position {columns} · \
+                    X - {middle_x}, {rows} · Z - {middle_z}, where X and Z are the two numbers in its name. Regions \
+                    share no samples.",
         source: "Tokisan Games, Terrain3D, Importing & Exporting Data",
         ..USUAL
     },
     ExportTarget {
         name: "hterrain",
-        about: "Godot with the heightmap plugin by Zylann",
+        about: "Godot with Zylann's heightmap plugin",
         sides: SideRule::PowerPlusOne(513, 4097),
         tile_sides: SideRule::PowerPlusOne(513, 4097),
         square: true,
         seams: Seams::Shared,
         heights: &[RAW],
         names: NameRule::Plain,
-        how: "Terrain menu, Import maps: Heightmap {file}, 16 bits, little-endian; Min Height {minimum}, Max Height {maximum}. Set Map \
-              Scale to ({spacing_x}, 1, {spacing_y}).",
-        how_tiles: "Tiles: an HTerrain each, x numbers from the west and y from the north, {tile_width} m apart along X and \
-                    {tile_length} m along Z; neighbours share their edges.",
+        how: "In the Terrain menu choose Import maps: Heightmap {file}, 16 bits, little-endian; Min Height {minimum}, \
+              Max Height {maximum}. Set Map Scale to ({spacing_x}, 1, {spacing_y}).",
+        how_tiles: "Each tile needs an HTerrain node. In a tile's name x counts from the west and y from the north. \
+                    The nodes are {tile_width} m apart along X and {tile_length} m along Z, and neighbours share their \
+                    edges.",
         source: "Zylann, HTerrain plugin documentation",
         ..USUAL
     },
     ExportTarget {
         name: "blender",
-        about: "Blender, a grid with a Displace modifier",
+        about: "Blender (a grid with a Displace modifier)",
         seams: Seams::Shared,
         heights: &[EXR, PNG],
         layers: LayerPlace::Pictures,
-        how: "Add, Mesh, Grid: X Subdivisions {quads_x}, Y Subdivisions {quads_y}, scaled to {tile_width} × {tile_length} m, Z {z}. In \
-              its UVs set u to u · {uv_scale_x} + {uv_shift_x} and v to v · {uv_scale_y} + {uv_shift_y}: vertices then lie on the middles \
-              of pixels. Modifier Displace: Direction Z, Coordinates UV, Strength {strength}, Midlevel 0; its texture {file}, Color \
-              Space Non-Color, Sampling without Interpolation and MIP Map, Mapping Extend, Colors without Clamp.",
-        how_tiles: "Tiles: a grid each, x numbers from the west and y from the north; neighbours share their edges.",
+        how: "Add, Mesh, Grid: set X Subdivisions {quads_x} and Y Subdivisions {quads_y}, scale the grid to \
+              {tile_width} × {tile_length} m, and set its location to Z {z}. In its UVs set u to u · {uv_scale_x} + \
+              {uv_shift_x} and v to v · {uv_scale_y} + {uv_shift_y}: vertices are then at the centres of pixels. Add a \
+              Displace modifier with Direction Z, Coordinates UV, Strength {strength}, Midlevel 0; its texture is \
+              {file}, with Color Space Non-Color, Sampling without Interpolation and MIP Map, Mapping Extend, Colors \
+              without Clamp.",
+        how_tiles: "Each tile needs a grid. In a tile's name x counts from the west and y from the north. Neighbours \
+                    share their edges.",
         verdict: "opened",
         source: "Blender Foundation, Blender Manual: Displace Modifier; Image Textures",
         ..USUAL
     },
     ExportTarget {
         name: "bevy",
-        about: "Bevy, or an engine of one's own",
+        about: "Bevy, or your own engine",
         seams: Seams::Shared,
         heights: &[R16, PNG],
         layers: LayerPlace::Pictures,
-        how: "Bevy reads no height maps by itself. {file} holds {columns} × {rows} samples of 16 bits, least byte first, the northern row \
-              first: y = {minimum} + sample / 65535 · {relief}, x = column · {spacing_x}, z = row · {spacing_y}, all metres. A mesh with \
-              them made is `thalweg mesh`.",
-        how_tiles: "Tiles: the same, x numbers from the west and y from the north; neighbours share their edges.",
-        source: "ours: a file of numbers with its manifest",
+        how: "Bevy does not read height maps by itself. {file} contains {columns} × {rows} samples of 16 bits, least \
+              significant byte first and northern row first: y = {minimum} + sample / 65535 · {relief}, x = column · \
+              {spacing_x}, z = row · {spacing_y}, all in metres. `thalweg mesh` writes the terrain as a mesh.",
+        how_tiles: "The same applies to each tile. In a tile's name x counts from the west and y from the north. \
+                    Neighbours share their edges.",
+        source: "our own format: a file of numbers with its manifest",
         ..USUAL
     },
     ExportTarget {
         name: "worldpainter",
-        about: "WorldPainter, for Minecraft",
+        about: "WorldPainter (for Minecraft)",
         one_spacing: true,
         heights: &[PNG],
         layers: LayerPlace::Pictures,
-        how: "File, Import new world, From height map: {file}, Scale 100 %: a pixel is a block and stands for {spacing} m. Image values \
-              0 and 65535 become levels {block_low} and {block_high}: a block up stands for {block} m. Water level {block_water}.",
-        how_tiles: "Tiles: worlds of {columns} × {rows} blocks each, x numbers from the west and y from the north; they share no blocks.",
+        how: "File, Import new world, From height map: choose {file} and set Scale 100 %, so that a pixel is a block \
+              and represents {spacing} m. Map the image values 0 and 65535 to levels {block_low} and {block_high}: the \
+              height of a block represents {block} m. Set Water level {block_water}.",
+        how_tiles: "Each tile is a world of {columns} × {rows} blocks. In a tile's name x counts from the west and y \
+                    from the north. The worlds share no blocks.",
         source: "WorldPainter, Importing a Height Map",
         ..USUAL
     },
     ExportTarget {
         name: "gis",
-        about: "QGIS, GDAL and the like",
+        about: "QGIS, GDAL and other GIS software",
         one_spacing: true,
         resamples: false,
         heights: &[TIFF],
         layers: LayerPlace::Rasters,
-        how: "Open {file}: a cloud-optimised GeoTIFF, metres in 32-bit floats, {columns} × {rows} cells of {spacing} m; {crs}.",
-        how_tiles: "Tiles: `gdalbuildvrt {name}.vrt {name}_x*_y*.tif` joins those of the heights; they share no cells.",
+        how: "Open {file}: a cloud-optimised GeoTIFF with metres as 32-bit floats, {columns} × {rows} cells of \
+              {spacing} m; {crs}.",
+        how_tiles: "`gdalbuildvrt {name}.vrt {name}_x*_y*.tif` joins the tiles of the heights. The tiles share no \
+                    cells.",
         verdict: "opened",
         source: "Open Geospatial Consortium, OGC GeoTIFF Standard; Cloud Optimized GeoTIFF Standard",
         ..USUAL
     },
     ExportTarget {
         name: "web",
-        about: "Web maps and globes (MapLibre, Mapbox, deck.gl, Cesium), and a page of its own",
+        about: "Web maps and globes (MapLibre, Mapbox, deck.gl, Cesium), with a page that shows them",
         sides: SideRule::Power(256, 256),
         tile_sides: SideRule::Power(256, 256),
         square: true,
@@ -303,10 +316,12 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[RGB, MESH],
         numbering: Numbering::Pyramid,
         names: NameRule::Plain,
-        how: "See it: `python3 -m http.server` in the folder, then http://localhost:8000 in a browser; any server of plain files does. For \
-              a map of your own: MapLibre's source raster-dem with tiles {file}, encoding mapbox, tileSize 256; {crs}. Beside them terrarium \
-              holds the same heights in the other encoding, and hillshade light.",
-        how_tiles: "For a globe: CesiumJS, CesiumTerrainProvider.fromUrl of the folder, which any server of plain files may serve; {file}; {crs}.",
+        how: "To view the map, run `python3 -m http.server` in the folder and open http://localhost:8000 in a browser; \
+              any server of static files works. For your own map, add a MapLibre source of type raster-dem with tiles \
+              {file}, encoding mapbox, tileSize 256; {crs}. In the same folder, terrarium contains the same heights in \
+              the other encoding, and hillshade the light.",
+        how_tiles: "For a globe, call CesiumJS's CesiumTerrainProvider.fromUrl with the address of the folder, which \
+                    any server of static files can serve; {file}; {crs}.",
         verdict: "by formula; the page in Chromium",
         source: "Mapbox, Terrain-RGB; Mapzen, Terrarium; TileJSON 3.0.0; Cesium, quantized-mesh-1.0",
         ..USUAL

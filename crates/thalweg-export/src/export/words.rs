@@ -43,17 +43,17 @@ pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
     let ([scale_u, shift_u], [scale_v, shift_v]) = (uv(columns), uv(rows));
     let seams = if layout.shared {
         format!(
-            "Neighbours hold the same edge samples, so say no when it asks whether to use the tiled path: each tile is a landscape of its \
-             own, x · {} and y · {} cm from the first. For one landscape, as World Partition lays tiles side by side, export with \
-             --edges adjacent",
+            "Neighbours contain the same edge samples, so answer no when Unreal asks whether to use the tiled path: \
+             each tile is a separate landscape, x · {} and y · {} cm from the first. For a single landscape, in which \
+             World Partition places tiles side by side, export with --edges adjacent",
             number(100.0 * step(1, across)),
             number(100.0 * step(0, down))
         )
     } else {
         let [rows, columns] = layout.total();
         format!(
-            "Say yes when it asks whether to use the tiled path: neighbours share no samples, and World Partition lays them side by side, into \
-             one landscape of {columns} × {rows} samples"
+            "Answer yes when Unreal asks whether to use the tiled path: neighbours share no samples, and World \
+             Partition places them side by side in one landscape of {columns} × {rows} samples"
         )
     };
     let text = |name: &'static str, value: f64| (name, number(value));
@@ -138,13 +138,14 @@ pub(super) fn how(target: &ExportTarget, facts: &Facts<'_>) -> String {
 
 /// Returns the book's table in Markdown, with a row for each target.
 pub fn table() -> String {
-    let mut table = "| `--for` | is | samples along a side | heights | first row | tiles | layers | read back |\n\
+    let mut table = "| `--for` | program | samples along a side | heights | first row | tiles | layers | tested |\n\
                      |---|---|---|---|---|---|---|---|\n"
         .to_string();
     for target in &TARGETS {
         let pyramid = target.numbering == Numbering::Pyramid;
         let square = if target.square { ", square" } else { "" };
-        let sides = if target.resamples { format!("{}{square}", target.sides.shown()) } else { "as it is".to_string() };
+        let sides =
+            if target.resamples { format!("{}{square}", target.sides.shown()) } else { "unchanged".to_string() };
         let tiles = if target.tile_sides == target.sides || !target.resamples {
             String::new()
         } else {
@@ -180,11 +181,11 @@ impl LayerPlace {
     /// Describes in words how layers are exported.
     pub fn words(self) -> &'static str {
         match self {
-            Self::None => "no place",
+            Self::None => "none",
             Self::Masks => "8-bit masks and weights, `.png`",
-            Self::Texels => "8-bit masks and weights of one texel fewer, `.png`",
-            Self::Pictures => "classes as they are, others in 16 bits, `.png`",
-            Self::Rasters => "classes as whole numbers, others f32, `.tif`",
+            Self::Texels => "8-bit masks and weights with one texel fewer, `.png`",
+            Self::Pictures => "classes unchanged, others in 16 bits, `.png`",
+            Self::Rasters => "classes as integers, others as f32, `.tif`",
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Survey, SurveyOptions};
+use super::{DrainOptions, Survey};
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
 use thalweg_core::{Field, Height, Result, Terrain};
@@ -42,7 +42,7 @@ const FILES: [&str; 9] = [
 const DEPRESSIONS: &str = "depressions.csv";
 
 /// Returns the names of all files of a survey with these options.
-fn names(options: &SurveyOptions) -> Vec<String> {
+fn names(options: &DrainOptions) -> Vec<String> {
     let layers = [LAKE_DEPTH.name, ACCUMULATION.name].map(|name| format!("{name}.tif"));
     let cut = options.breach.map(|_| "cut.tif".to_string());
     let running = options.runoff.into_iter().flat_map(|_| {
@@ -58,7 +58,7 @@ fn names(options: &SurveyOptions) -> Vec<String> {
 ///
 /// # Errors
 /// Returns an error for the first file that may not be written.
-pub fn check_files(folder: &Path, options: &SurveyOptions, reads: &[PathBuf]) -> Result<()> {
+pub fn check_files(folder: &Path, options: &DrainOptions, reads: &[PathBuf]) -> Result<()> {
     let names = names(options);
     apart(reads, &names.iter().map(|name| folder.join(name)).collect::<Vec<_>>())?;
     output::check_names(folder, REPORT, &names)
@@ -115,12 +115,12 @@ impl Survey {
     /// ```
     /// use thalweg_core::terrain::{DISCHARGE, POOL};
     /// use thalweg_core::{Grid, NoProgress, Terrain};
-    /// use thalweg_export::survey::{Survey, SurveyOptions};
+    /// use thalweg_export::survey::{Survey, DrainOptions};
     ///
     /// // A pit of 1 m in a slope that falls to the east.
     /// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
     /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-    /// let survey = Survey::of(&terrain, &SurveyOptions::default(), &mut NoProgress)?;
+    /// let survey = Survey::of(&terrain, &DrainOptions::default(), &mut NoProgress)?;
     /// let flooded = survey.flooded(&terrain, 300.0)?;
     /// assert_eq!(flooded.heights(&POOL).unwrap()[(1, 1)].metres(), 1.0);
     /// assert!(flooded.float(&DISCHARGE).unwrap()[(1, 2)] > 0.0);
@@ -152,8 +152,7 @@ impl Survey {
         save_samples(path("directions"), grid, ["direction", "1"], directions, Some(255.0))?;
         let none = Some(f64::from(infinity::NONE));
         save_samples(path("angles"), grid, ["flow angle", "rad"], Samples::F32(self.angles.as_slice().to_vec()), none)?;
-        let area = grid.cell_area();
-        let areas = Samples::F64(self.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect());
+        let areas = Samples::F64(self.drainage_area(grid).into_vec());
         save_samples(path(ACCUMULATION.name), grid, [ACCUMULATION.name, "m2"], areas, Some(0.0))?;
         save_samples(
             path("basins"),

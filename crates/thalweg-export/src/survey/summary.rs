@@ -3,8 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
+use thalweg_core::declare::operation::{Json, OptionType as _};
 
-use super::Survey;
+use super::{FlowMethod, Survey};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Grid, Height};
 use thalweg_flow::VOID;
@@ -15,12 +16,12 @@ use thalweg_flow::breach::Breached;
 /// # Examples
 /// ```
 /// use thalweg_core::{Grid, NoProgress, Terrain};
-/// use thalweg_export::survey::{Survey, SurveyOptions};
+/// use thalweg_export::survey::{Survey, DrainOptions};
 ///
 /// // A pit of 1 m in a slope that falls to the east.
 /// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
 /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-/// let survey = Survey::of(&terrain, &SurveyOptions::default(), &mut NoProgress)?;
+/// let survey = Survey::of(&terrain, &DrainOptions::default(), &mut NoProgress)?;
 /// let lakes = survey.summary(&terrain.grid).lakes;
 /// assert_eq!((lakes.cells, lakes.deepest_m, lakes.volume_m3), (1, 1.0, 100.0));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -44,6 +45,11 @@ pub struct Summary {
     pub sea_level: Option<f64>,
     /// The drainage area in m² from which there is a stream.
     pub threshold_m2: f64,
+    /// The method by which `accumulation` accumulates: `d8`, `dinf` or `mfd`.
+    pub method: Json,
+    /// The exponent of slopes, for the method `mfd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<f64>,
     /// The area of the land in m²: of all cells that belong to a basin.
     pub land_m2: f64,
     /// The filled depressions.
@@ -141,6 +147,8 @@ impl Survey {
             nodata_cells: self.directions.as_slice().iter().filter(|code| **code == VOID).count(),
             sea_level: grid.sea_level.map(Height::metres),
             threshold_m2: self.options.threshold_on(grid),
+            method: self.options.method.to_json(),
+            exponent: (self.options.method == FlowMethod::Multiple).then_some(self.options.exponent),
             land_m2,
             lakes: lakes(&self.lake_depth, area),
             basins: basins(&self.basins, area),

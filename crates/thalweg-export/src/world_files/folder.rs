@@ -89,12 +89,12 @@ impl TileFolder {
         let text = read_text(&path, 1 << 20)?;
         let found: Value = serde_json::from_str(&text).map_err(|error| Error::file(&path, error.to_string()))?;
         if !found["recipe_hash"].is_string() {
-            let problem = format!("holds a {MANIFEST} that is of no tiles: give another folder");
+            let problem = format!("contains a {MANIFEST} that does not describe tiles: choose another folder");
             return Err(Error::file(folder, problem));
         }
         if found != manifest {
             let of = |value: &Value| format!("{} with hash {}", value["recipe"], value["recipe_hash"]);
-            let problem = format!("holds tiles of {}, not of {}: give another folder", of(&found), of(&manifest));
+            let problem = format!("contains tiles of {}, not of {}: choose another folder", of(&found), of(&manifest));
             return Err(Error::file(folder, problem));
         }
         Ok(())
@@ -160,7 +160,7 @@ fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
     let own = recipe.absolute()?.to_file();
     // A run that was stopped before it wrote its manifest has left its recipe.
     if path.exists() && read_text(&path, own.len() as u64).ok().as_ref() != Some(&own) {
-        let problem = format!("holds a {RECIPE_FILE} that is of no tiles of this world: give another folder");
+        let problem = format!("contains a {RECIPE_FILE} that is not of this world's tiles: choose another folder");
         return Err(Error::file(folder, problem));
     }
     Ok(())
@@ -197,7 +197,7 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
                     return Err(Error::value(
                         "within",
                         told,
-                        "west, north, east, south: in metres eastward and southward",
+                        "west, north, east, south in metres, eastward and southward",
                     ));
                 }
                 let end = world.cell_at(level, east, south)?;
@@ -209,7 +209,7 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
         let [rows, cols] = rect.size().map(|n| n as u64);
         count = rows.checked_mul(cols).and_then(|here| count.checked_add(here)).unwrap_or(u64::MAX);
         if count > MOST {
-            let allowed = format!("{MOST} at most: a coarser level, or a smaller part of the world");
+            let allowed = format!("at most {MOST}: choose a coarser level or a smaller part of the world");
             return Err(Error::value("tiles", format!("{count} down to level {level}"), allowed));
         }
         rects.push(rect);
@@ -237,7 +237,7 @@ pub fn recipe_of(folder: &Path) -> Result<Recipe> {
     if !path.exists() {
         return Err(Error::file(
             folder,
-            format!("holds no {}: no world or tiles were written there", shown(Path::new("recipe.toml"))),
+            format!("contains no {}: no world or tiles were written there", shown(Path::new("recipe.toml"))),
         ));
     }
     Recipe::read(&path)
@@ -283,7 +283,7 @@ mod tests {
         let export = tempfile::tempdir().unwrap();
         fs::write(export.path().join(MANIFEST), r#"{"plan": "0", "target": "unreal", "files": []}"#).unwrap();
         let said = open(export.path()).err().unwrap().to_string();
-        assert!(said.contains("is of no tiles: give another folder"), "{said}");
+        assert!(said.contains("does not describe tiles: choose another folder"), "{said}");
         // The check does not create the folder.
         let new = place.path().join("new");
         TileFolder::check(&new, &world, &one, &TileRange::default()).unwrap();

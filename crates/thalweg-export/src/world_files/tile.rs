@@ -52,7 +52,10 @@ pub fn check_folder(folder: &Path) -> Result<()> {
         serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("first_cell").is_some())
     };
     if report.exists() && !std::fs::read_to_string(&report).is_ok_and(is_tile) {
-        return Err(Error::file(folder, format!("holds a {} that is of no tile: give another folder", FILES[6])));
+        return Err(Error::file(
+            folder,
+            format!("contains a {} that is not of a tile: choose another folder", FILES[6]),
+        ));
     }
     make_folder(folder)?;
     check_names(

@@ -127,7 +127,7 @@ impl WebTiles {
         let (north_west, south_east) = (corner(start), corner(end));
         let page = MapPage {
             name: self.name.clone(),
-            about: "An invented world: its origin lies at 0° N 0° E, and no degree of it means a place on Earth."
+            about: "An invented world: its origin is at 0° N 0° E, and its degrees correspond to no place on Earth."
                 .to_string(),
             attribution: "invented by thalweg".to_string(),
             zooms: self.zooms,

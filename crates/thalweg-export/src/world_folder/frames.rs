@@ -96,7 +96,7 @@ impl Frames {
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
         if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
-            let problem = "holds the frames of another run, which was begun later; move that folder away to go on";
+            let problem = "contains the frames of another run that began later; move that folder away to continue";
             return Err(Error::file(&self.dir, problem));
         }
         self.animation.as_deref().map_or(Ok(()), |path| output::check_ending(path, &["png"]).map(|_| ()))
@@ -173,7 +173,7 @@ impl Frames {
         let files: Vec<PathBuf> =
             (1..=self.taken).map(|number| self.path(number)).filter(|file| file.is_file()).collect();
         if files.is_empty() {
-            return Err(Error::file(&self.dir, "holds no frame for the animation"));
+            return Err(Error::file(&self.dir, "contains no frame for the animation"));
         }
         let read = |file: &PathBuf| Picture::decode(BufReader::new(File::open(file)?));
         let wrote = |file: &mut _| {

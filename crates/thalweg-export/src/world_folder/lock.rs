@@ -27,14 +27,15 @@ impl Lock {
     pub fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
-            return Err(Error::file(&path, "is no plain file, and no lock of ours"));
+            return Err(Error::file(&path, "is not a regular file, so it is not a lock of thalweg"));
         }
         let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _open: Some(file), warning: None }),
-            Err(TryLockError::WouldBlock) => {
-                Err(Error::file(folder, "is in use by another run; wait for it, or choose another folder with --out"))
-            }
+            Err(TryLockError::WouldBlock) => Err(Error::file(
+                folder,
+                "is in use by another run; wait until it ends, or choose another folder with -o",
+            )),
             Err(TryLockError::Error(error)) => {
                 let warning = format!("{}: cannot be locked against a second run ({error})", shown(&path));
                 Ok(Self { _open: None, warning: Some(warning) })

@@ -91,7 +91,7 @@ impl States {
                 let knows_time = |model: &dyn thalweg_models::model::Model| model.years(&grid, 1).is_some();
                 if !recipe.stages.iter().any(|stage| !stage.muted && knows_time(&*stage.model)) {
                     let problem =
-                        "needs a stage that knows time, and this recipe has none; give a number of steps instead";
+                        "needs a stage that simulates years, and this recipe has none; give a number of steps instead";
                     return Err(Error::conflict(format!("states = {years}y"), problem));
                 }
             }
@@ -108,7 +108,7 @@ impl States {
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
         if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
-            let problem = "holds the states of another run, which was begun later; move that folder away to go on";
+            let problem = "contains the states of another run that began later; move that folder away to continue";
             return Err(Error::file(&self.dir, problem));
         }
         output::check_plain(self.dir.join(TABLE))

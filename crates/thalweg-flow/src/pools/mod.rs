@@ -318,7 +318,7 @@ impl Pools {
             return Err(Error::value("evaporation", format!("{} units", rules.evaporation), "0 or more units"));
         }
         if !(rules.release > 0.0 && rules.release <= 1.0) {
-            return Err(Error::value("release", rules.release, "over 0, up to 1"));
+            return Err(Error::value("release", rules.release, "above 0 to 1"));
         }
         if rules.least < 1 {
             return Err(Error::value("least", format!("{} units", rules.least), "1 or more units"));

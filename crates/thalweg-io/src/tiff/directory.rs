@@ -73,7 +73,7 @@ impl<'a> Directory<'a> {
         let mut directory = Self { source, big_endian, big, entries: BTreeMap::new(), next: None };
         // the widths of the number of entries, of an entry, and of its count and its value
         let [head, step, wide] = if big { [8, 20, 8] } else { [2, 12, 4] };
-        let outside = || "is truncated: its directory lies outside the file".to_string();
+        let outside = || "is truncated: its directory is outside the file".to_string();
         let count = directory.uint(start, head).ok_or_else(outside)?;
         if count > MAX_ENTRIES {
             return Err(outside());
@@ -143,7 +143,7 @@ impl<'a> Directory<'a> {
         let Some(entry) = self.entries.get(&tag) else {
             return Ok(Vec::new());
         };
-        let outside = || format!("is truncated: the values of tag {tag} lie outside the file");
+        let outside = || format!("is truncated: the values of tag {tag} are outside the file");
         let start = entry.at.ok_or_else(outside)?;
         let each = width(entry.kind).unwrap_or(1);
         let length = entry.count * each; // the values are inside the file, so the product does not overflow

@@ -30,7 +30,7 @@ pub fn decode(
     let info = decode_info(&blob).map_err(|_| broken())?;
     let said = [info.height as usize, info.width as usize, info.depth as usize * info.bands as usize];
     if said != [rows, cols, bands] {
-        return Err(format!("is broken: a tile or strip of {rows} × {cols} cells holds {} × {}", said[0], said[1]));
+        return Err(format!("is broken: a tile or strip of {rows} × {cols} cells contains {} × {}", said[0], said[1]));
     }
     let mut samples = Samples::zeros(kind, cells)?;
     match (&mut samples, bits) {
@@ -68,5 +68,5 @@ fn unpacked(data: &[u8], packing: u64, most: u64) -> Option<Cow<'_, [u8]>> {
 }
 
 fn broken() -> String {
-    "is truncated or broken: a tile or strip is no LERC".to_string()
+    "is truncated or broken: a tile or strip is not LERC".to_string()
 }

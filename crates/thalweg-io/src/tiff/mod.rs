@@ -77,7 +77,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let layout = layout(&directory, source.length(), Content::Heights, Held::Whole)?;
     let mut raster = Raster { samples: pixels(&layout, &source)?, ..about(&directory, &layout)? };
     if let Some(layout) = own_mask(&directory, source.length(), raster.size, Held::Whole)? {
-        let mask = no_data(pixels(&layout, &source)).map_err(|problem| format!("holds a mask that {problem}"))?;
+        let mask = no_data(pixels(&layout, &source)).map_err(|problem| format!("has a mask that {problem}"))?;
         raster.mask_out(mask);
     }
     Ok(raster)
@@ -98,7 +98,7 @@ fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
     if !nodata.trim().is_empty() {
         raster.nodata = nodata.trim().parse().ok();
         if raster.nodata.is_none() {
-            raster.warnings.push(format!("nodata value `{}` is no number and is not heeded", nodata.trim()));
+            raster.warnings.push(format!("nodata value `{}` is not a number and is ignored", nodata.trim()));
         }
     }
     let metadata = directory.text(tag::GDAL_METADATA)?;
@@ -108,7 +108,7 @@ fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
     raster.unit = item(&metadata, "unittype").filter(|unit| !unit.is_empty()).map(str::to_string);
     raster.scaled = factor.is_some() || offset.is_some() || raster.unit.is_some();
     if layout.bands > 1 {
-        raster.warnings.push(format!("has {} bands; the first is taken", layout.bands));
+        raster.warnings.push(format!("has {} bands; only the first is read", layout.bands));
     }
     Ok(raster)
 }
@@ -146,7 +146,7 @@ fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Resul
         let sizes = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
         if kind & MASK != 0 && kind & REDUCED == 0 && sizes == size.map(|n| n as u64) {
             let layout = layout(&directory, length, Content::Mask, held);
-            return layout.map(Some).map_err(|problem| format!("holds a mask that {problem}"));
+            return layout.map(Some).map_err(|problem| format!("has a mask that {problem}"));
         }
         found = directory.next();
     }
@@ -165,7 +165,8 @@ fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, St
     let [rows, cols] = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
     if [rows, cols] != size.map(|n| n as u64) {
         return Err(format!(
-            "is {cols} × {rows} cells (columns × rows), the file that it is the mask of {} × {}; remove it or make it anew",
+            "has {cols} × {rows} cells (columns × rows), and the file that it masks has {} × {}; remove or recreate \
+             the mask",
             size[1], size[0]
         ));
     }
@@ -176,7 +177,7 @@ fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, St
 fn no_data(samples: Result<Samples, String>) -> Result<Vec<bool>, String> {
     match samples? {
         Samples::U8(samples) => Ok(samples.iter().map(|sample| *sample == 0).collect()),
-        _ => Err("is not of bits or bytes".to_string()),
+        _ => Err("does not have samples of 1 or 8 bits".to_string()),
     }
 }
 
@@ -201,10 +202,10 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         (1, 32) => SampleType::U32,
         (3, 32) => SampleType::F32,
         (3, 64) => SampleType::F64,
-        _ => return Err(format!("has samples of {depth} bits, format {format}, which are not read; {advice}")),
+        _ => return Err(format!("has samples of {depth} bits, format {format}, which are not supported; {advice}")),
     };
     if bits.iter().any(|b| *b != depth) || bands == 0 || bands > 4096 {
-        return Err(format!("has {bands} bands of unlike depths, or too many; {advice}"));
+        return Err(format!("has {bands} bands of different depths, or too many; {advice}"));
     }
     // The greatest compression ratio of each method: deflate 1032, PackBits 64, LZW about 1350 for a constant;
     // Zstandard stores 128 KiB in four bytes; a LERC blob of a constant has a header alone.
@@ -217,7 +218,8 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         _ => {
             let name = chunk::name(compression).map(|name| format!(" ({name})")).unwrap_or_default();
             return Err(format!(
-                "is compressed by method {compression}{name}; none, LZW, deflate, PackBits, Zstandard and LERC are read; {advice}"
+                "is compressed by method {compression}{name}; supported are none, LZW, deflate, PackBits, Zstandard \
+                 and LERC; {advice}"
             ));
         }
     };
@@ -266,19 +268,16 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     let (offsets, lengths) = (directory.numbers(offsets)?, directory.numbers(lengths)?);
     let expected = chunks[0] * chunks[1]; // ≤ cells
     if offsets.len() != lengths.len() || expected.checked_mul(planes) != Some(offsets.len() as u64) {
-        return Err(format!(
-            "is broken: it lists {} tiles or strips where {expected} per band are needed",
-            offsets.len()
-        ));
+        return Err(format!("is broken: it lists {} tiles or strips; {expected} per band are required", offsets.len()));
     }
     let places = offsets.iter().zip(&lengths).take(expected as usize).map(|(offset, bytes)| {
         if *bytes == 0 {
-            return Err(
-                "leaves tiles out (a sparse TIFF); write them with `gdal_translate -co SPARSE_OK=FALSE`".to_string()
-            );
+            return Err("is a sparse TIFF, in which tiles are absent; write all tiles with `gdal_translate -co \
+                        SPARSE_OK=FALSE`"
+                .to_string());
         }
         if offset.checked_add(*bytes).is_none_or(|end| end > length) {
-            return Err("is truncated: some of its tiles or strips lie outside the file".to_string());
+            return Err("is truncated: some of its tiles or strips are outside the file".to_string());
         }
         Ok([*offset, *bytes])
     });
@@ -294,7 +293,7 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     };
     if compression == chunk::LERC && (coding.lerc > lerc::ZSTD || predictor != 1 || depth < 8) {
         let more = format!("compression {} of LERC, predictor {predictor}, {depth} bits", coding.lerc);
-        return Err(format!("is LERC in a way that is not read ({more}); {advice}"));
+        return Err(format!("uses LERC with options that are not supported ({more}); {advice}"));
     }
     Ok(Layout {
         rows: rows as usize, // both are at most the number of cells, which fits
@@ -315,7 +314,8 @@ fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Re
     match need {
         Some(need) if need <= length.saturating_mul(ratio) && need <= isize::MAX as u64 => Ok(()),
         _ => Err(format!(
-            "says that it is {cols} × {rows} cells (columns × rows), which its {length} bytes cannot hold: truncated or broken"
+            "declares {cols} × {rows} cells (columns × rows), which its {length} bytes cannot contain: truncated or \
+             broken"
         )),
     }
 }

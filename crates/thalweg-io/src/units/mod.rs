@@ -131,13 +131,13 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
     {
         return Err(Problem::Angular(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}")));
     }
-    let taken = format!("{advice}; `--unit metre` takes its coordinates as metres all the same");
+    let taken = format!("{advice}; `--unit metre` reads its coordinates as metres anyway");
     let linear = |words: String| Err(Problem::Linear(format!("{words}; {taken}")));
     let code = short(key::PROJECTED).filter(|code| *code != OWN);
     if let Some((code, System { horizontal: Some(unit), name, .. })) = code.and_then(|code| Some((code, system(code)?)))
     {
         return linear(match unit {
-            Length::Unit(unit) => format!("is in {}, says its CRS EPSG:{code} {name}", named(unit)),
+            Length::Unit(unit) => format!("is in {} according to its CRS EPSG:{code} {name}", named(unit)),
             Length::Mercator => mercator(georeference, &format!("EPSG:{code} {name}")),
         });
     }
@@ -152,7 +152,7 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
     // The texts of the vertical system do not concern the horizontal one.
     let words = geokeys::words(georeference, |name| !key::OF_HEIGHTS.contains(&name));
     if names_feet(&words) {
-        return linear(format!("is in feet, says its CRS (`{}`)", words.trim()));
+        return linear(format!("is in feet according to its CRS (`{}`)", words.trim()));
     }
     let lower = words.to_ascii_lowercase();
     if ["pseudo-mercator", "pseudo_mercator", "web mercator", "web_mercator"].iter().any(|name| lower.contains(name)) {
@@ -167,9 +167,9 @@ fn mercator(georeference: &Georeference, name: &str) -> String {
     let at = georeference.transform.map_or(String::new(), |[_, _, _, y, _, _]| {
         let metres = 1.0 / libm::cosh(y / RADIUS);
         let latitude = libm::atan(libm::sinh(y / RADIUS)).to_degrees();
-        format!(": at the latitude of its corner, {latitude:.2}°, one of them is {metres:.4} m")
+        format!(": at the latitude of its corner, {latitude:.2}°, each is {metres:.4} m on the ground")
     });
-    format!("is in {name}, whose metres are not the ground's{at}")
+    format!("is in {name}, whose metres are not metres on the ground{at}")
 }
 
 /// Rejects heights that are not metres; the error has the code, name, factor and remedy. `unit` is the unit of the band
@@ -180,8 +180,8 @@ fn mercator(georeference: &Georeference, name: &str) -> String {
 pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<Said, String> {
     let remedy = |factor: &str| {
         format!(
-            "turn them into metres, e.g. with `gdal_calc.py -A IN --calc=\"A*{factor}\" --outfile OUT`, and drop the vertical \
-             unit; `--unit metre` takes them as metres all the same"
+            "convert them to metres, for example with `gdal_calc.py -A IN --calc=\"A*{factor}\" --outfile OUT`, and \
+             drop the vertical unit; `--unit metre` reads them as metres anyway"
         )
     };
     let refuse = |what: String, code: Option<u16>| {
@@ -192,7 +192,10 @@ pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -
     if let Some(unit) = unit.map(str::trim).filter(|unit| !unit.is_empty()) {
         let known = ["m", "metre", "meter", "metres", "meters"];
         if !known.contains(&unit.to_ascii_lowercase().as_str()) {
-            return refuse(format!("`{}`, says the unit of its band", super::plain::clipped(unit)), by_name(unit));
+            return refuse(
+                format!("`{}` according to the unit of its band", super::plain::clipped(unit)),
+                by_name(unit),
+            );
         }
         said = Said::Metre;
     }
@@ -205,12 +208,12 @@ pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -
     }
     for code in [short(key::VERTICAL), short(key::PROJECTED)].into_iter().flatten().filter(|code| *code != OWN) {
         if let Some(System { vertical: Some(unit), name, .. }) = system(code) {
-            return refuse(format!("{}, says its CRS EPSG:{code} {name}", named(unit)), Some(unit));
+            return refuse(format!("{} according to its CRS EPSG:{code} {name}", named(unit)), Some(unit));
         }
     }
     let words = geokeys::words(georeference, |name| key::OF_HEIGHTS.contains(&name));
     if said == Said::Nothing && names_feet(&words) {
-        return refuse(format!("feet, says its vertical CRS (`{}`)", words.trim()), None);
+        return refuse(format!("feet according to its vertical CRS (`{}`)", words.trim()), None);
     }
     // A code that is not in the table stands for a system in metres.
     Ok(if short(key::VERTICAL).is_some_and(|code| code != OWN && code != 0) { Said::Metre } else { said })
@@ -287,7 +290,7 @@ mod tests {
             (2263, ["EPSG:2263 NAD83 / New York Long Island (ftUS)", "0.30480060960121924"]),
             (2222, ["EPSG:2222 NAD83 / Arizona East (ft)", "foot (EPSG:9002, 0.3048 m)"]),
             (7407, ["EPSG:7407", "EPSG:9003"]),
-            (3857, ["EPSG:3857 WGS 84 / Pseudo-Mercator", "not the ground's"]),
+            (3857, ["EPSG:3857 WGS 84 / Pseudo-Mercator", "not metres on the ground"]),
         ] {
             let message = horizontal(&keyed(&[[1024, 1], [3072, code]]));
             for word in words.iter().chain(&["gdalwarp", "--unit metre"]) {
@@ -310,7 +313,7 @@ mod tests {
         // The metre of the map at 60° is half a metre on the ground.
         let place = Some([0.0, 10.0, 0.0, 8_399_737.889_818_357, 0.0, -10.0]);
         let mercator = Georeference { transform: place, ..keyed(&[[1024, 1], [3072, 3857]]) };
-        assert!(horizontal(&mercator).contains("60.00°, one of them is 0.5000 m"), "{}", horizontal(&mercator));
+        assert!(horizontal(&mercator).contains("60.00°, each is 0.5000 m"), "{}", horizontal(&mercator));
     }
 
     #[test]
@@ -323,7 +326,7 @@ mod tests {
         let named = Georeference { ascii: "NAD83 / California zone 3 (ftUS)|".into(), ..keyed(&[[1024, 1]]) };
         assert!(horizontal(&named).contains("(ftUS)"));
         let web = Georeference { ascii: "WGS 84 / Pseudo-Mercator|".into(), ..keyed(&[[1024, 1]]) };
-        assert!(horizontal(&web).contains("not the ground's"));
+        assert!(horizontal(&web).contains("not metres on the ground"));
         for keys in [[4099, 9002], [4099, 9003], [4099, 9005], [4096, 6360]] {
             assert!(check_vertical(Some(&keyed(&[keys])), None).is_err());
         }

@@ -60,7 +60,7 @@ impl VrtWindows {
         let mosaic = Mosaic::parse(&text, folder).map_err(refuse)?;
         for part in &mosaic.parts {
             let about = std::fs::metadata(&part.path);
-            about.map_err(|problem| refuse(format!("lays {}: {problem}", part.path.display())))?;
+            about.map_err(|problem| refuse(format!("refers to {}: {problem}", part.path.display())))?;
         }
         let mut head = Head {
             nodata: mosaic.nodata,
@@ -69,13 +69,13 @@ impl VrtWindows {
             ..Head::new(mosaic.size, mosaic.kind)
         };
         if mosaic.bands > 1 {
-            head.warnings.push(format!("has {} bands; the first is taken", mosaic.bands));
+            head.warnings.push(format!("has {} bands; only the first is read", mosaic.bands));
         }
         let covered: u128 =
             mosaic.parts.iter().map(|part| part.from.size()[0] as u128 * part.from.size()[1] as u128).sum();
         if mosaic.nodata.is_none() && !mosaic.masked && covered < mosaic.size[0] as u128 * mosaic.size[1] as u128 {
             head.warnings
-                .push("lays no file on some of its cells and names no value for no data: they are 0".to_string());
+                .push("has cells that no file covers, and no value for no data: these cells are 0".to_string());
         }
         let mut own = Self { path: path.to_path_buf(), head, mosaic, open: Mutex::default() };
         own.head.georeference = own.georeference()?;
@@ -93,7 +93,7 @@ impl VrtWindows {
         let cells = rows as u64 * cols as u64;
         if cells > MAX_CELLS {
             let problem =
-                format!("says that it is {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all");
+                format!("declares {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all");
             return Err(Error::file(&self.path, problem));
         }
         memory::check_memory(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
@@ -175,7 +175,8 @@ impl VrtWindows {
         let size = map.size();
         if (0..2).any(|k| part.from.start[k] + part.from.size()[k] > size[k]) {
             let [rows, cols] = size;
-            let words = format!("is {cols} × {rows} cells (columns × rows); {} lays more of it", self.path.display());
+            let words =
+                format!("is {cols} × {rows} cells (columns × rows); {} uses cells outside it", self.path.display());
             return Err(Error::file(&part.path, words));
         }
         let held = if self.is_held_whole(number) { samples_bytes(&*map) } else { 0 };
@@ -208,13 +209,15 @@ impl VrtWindows {
             (Some(first), _) if mosaic.crs.trim_start().starts_with("COMP") => Ok(placed(first)),
             (Some(first), Some(code)) => {
                 let own = first.epsg().unwrap_or_default();
-                let problem =
-                    format!("says EPSG:{code}, its first file EPSG:{own}; build it anew from files of one CRS");
+                let problem = format!(
+                    "has the CRS EPSG:{code}, and its first file has EPSG:{own}; rebuild it from files of one CRS"
+                );
                 Err(Error::file(&self.path, problem))
             }
             (_, Some(code)) => Ok(placed(geokeys::of_code(code, mosaic.is_geographic()))),
             (_, None) => {
-                let problem = "names a CRS without EPSG code, and its first file has none; give it one with `gdal_edit.py -a_srs`";
+                let problem = "has a CRS without an EPSG code, and its first file has no CRS; give it one with \
+                               `gdal_edit.py -a_srs`";
                 Err(Error::file(&self.path, problem))
             }
         }
@@ -304,7 +307,9 @@ fn converted(samples: Samples, kind: SampleType) -> Result<Samples, String> {
         // A 64-bit float loses digits in 32 bits; the author of the raster has chosen that type.
         let is_float = matches!(kind, SampleType::F32 | SampleType::F64);
         if kept != sample && !is_float {
-            return Err(format!("holds {sample}, which is no {kind}: the type of the virtual raster that lays it"));
+            return Err(format!(
+                "has the sample {sample}, which {kind}, the type of the virtual raster, cannot represent"
+            ));
         }
     }
     Ok(out)

@@ -51,20 +51,20 @@ const SLACK: f64 = 0.01;
 impl Mosaic {
     /// Parses the text of a virtual raster whose relative paths begin at `folder`. The error is the problem in words.
     pub fn parse(xml: &str, folder: &Path) -> Result<Self, String> {
-        let document = Document::parse(xml).map_err(|problem| format!("is no XML that can be read: {problem}"))?;
+        let document = Document::parse(xml).map_err(|problem| format!("is not valid XML: {problem}"))?;
         let root = document.root_element();
         if !root.has_tag_name("VRTDataset") {
-            return Err(format!("holds <{}>, not <VRTDataset>", names::short(root.tag_name().name())));
+            return Err(format!("contains <{}>, not <VRTDataset>", names::short(root.tag_name().name())));
         }
         plain(root)?;
         let side = |name| -> Result<usize, String> {
             let text = root.attribute(name).unwrap_or_default();
             let found = text.parse::<usize>().ok().filter(|n| (1..=i32::MAX as usize).contains(n));
-            found.ok_or_else(|| format!("says {name}=\"{}\"; allowed is 1 to {}", names::short(text), i32::MAX))
+            found.ok_or_else(|| format!("has {name}=\"{}\"; allowed is 1 to {}", names::short(text), i32::MAX))
         };
         let size = [side("rasterYSize")?, side("rasterXSize")?];
         let mut bands = children(root, "VRTRasterBand");
-        let band = bands.next().ok_or("holds no band")?;
+        let band = bands.next().ok_or("has no band")?;
         plain(band)?;
         if matches!(text(band, "ColorInterp"), "Red" | "Palette") {
             return Err("is a colour picture, not heights".to_string());
@@ -114,23 +114,23 @@ impl Part {
     fn parse(node: Node<'_, '_>, size: Size, folder: &Path) -> Result<Self, String> {
         let name = node.tag_name().name();
         if !matches!(name, "SimpleSource" | "ComplexSource") {
-            return Err(format!("holds a <{name}>, which works its cells out; {BAKE}"));
+            return Err(format!("contains a <{name}>, which computes its cells; {BAKE}"));
         }
         for (tag, plain) in [("ScaleRatio", "1"), ("ScaleOffset", "0"), ("Exponent", "1"), ("LUT", "")] {
             if !matches!(text(node, tag), "") && number(text(node, tag), tag).ok() != plain.parse::<f64>().ok() {
-                return Err(format!("holds a <{tag}>, which alters what files hold; {BAKE}"));
+                return Err(format!("contains a <{tag}>, which changes the values of files; {BAKE}"));
             }
         }
         if !matches!(text(node, "SourceBand"), "" | "1") {
             return Err(format!(
-                "takes band {} of a file; band 1 alone is read",
+                "uses band {} of a file; only band 1 is supported",
                 names::short(text(node, "SourceBand"))
             ));
         }
-        let file = children(node, "SourceFilename").next().ok_or("holds a source that names no file")?;
+        let file = children(node, "SourceFilename").next().ok_or("contains a source without a file name")?;
         let path = PathBuf::from(file.text().unwrap_or_default().trim());
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vrt")) {
-            return Err(format!("lays {}, another virtual raster; name the files themselves", path.display()));
+            return Err(format!("uses {}, another virtual raster; use the files themselves", path.display()));
         }
         let is_relative = file.attribute("relativeToVRT") == Some("1");
         let whole = [0.0, 0.0, size[0] as f64, size[1] as f64];
@@ -138,8 +138,8 @@ impl Part {
         let (from, to) = (from?, to?);
         let is_whole = |x: f64| (x - x.round()).abs() <= SLACK && x.abs() < f64::from(i32::MAX);
         if (0..2).any(|k| (from[2 + k] - to[2 + k]).abs() > SLACK) || from.iter().chain(&to).any(|x| !is_whole(*x)) {
-            let [a, b] = [from, to].map(|[i, j, rows, cols]| format!("{cols} × {rows} cells from {j}, {i} on"));
-            return Err(format!("lays {} between cells ({a} to {b}); {BAKE}", path.display()));
+            let [a, b] = [from, to].map(|[i, j, rows, cols]| format!("{cols} × {rows} cells from {j}, {i}"));
+            return Err(format!("places {} between cells ({a} to {b}); {BAKE}", path.display()));
         }
         let [from, to] = [from, to].map(|rectangle| rectangle.map(|x| x.round() as i64));
         // The part outside the raster is cut off.
@@ -165,7 +165,7 @@ const BAKE: &str =
 fn plain(node: Node<'_, '_>) -> Result<(), String> {
     match node.attribute("subClass") {
         Some(class) if class != "VRTSourcedRasterBand" => {
-            Err(format!("is a {class}, which works its cells out; {BAKE}"))
+            Err(format!("is a {class}, which computes its cells; {BAKE}"))
         }
         _ => Ok(()),
     }
@@ -184,7 +184,7 @@ fn text<'a>(node: Node<'a, '_>, name: &'a str) -> &'a str {
 }
 
 fn number(text: &str, name: &str) -> Result<f64, String> {
-    text.parse::<f64>().map_err(|_| format!("says {name} `{}`, which is no number", names::short(text)))
+    text.parse::<f64>().map_err(|_| format!("has {name} `{}`, which is not a number", names::short(text)))
 }
 
 /// Returns the sample type for GDAL's name.
@@ -197,7 +197,7 @@ fn kind(name: &str) -> Result<SampleType, String> {
         "UInt32" => SampleType::U32,
         "Float32" => SampleType::F32,
         "Float64" => SampleType::F64,
-        _ => return Err(format!("has samples of type {}, which are no heights", names::short(name))),
+        _ => return Err(format!("has samples of type {}, which cannot be heights", names::short(name))),
     })
 }
 
@@ -208,7 +208,7 @@ fn transform(text: &str) -> Result<Option<[f64; 6]>, String> {
     let numbers: Vec<f64> = text.split(',').filter_map(|number| number.trim().parse().ok()).collect();
     match <[f64; 6]>::try_from(numbers) {
         Ok(numbers) if numbers.iter().all(|x| x.is_finite()) => Ok(Some(numbers)),
-        _ => Err(format!("says GeoTransform `{}`; six numbers are needed", names::short(text))),
+        _ => Err(format!("has GeoTransform `{}`; six numbers are required", names::short(text))),
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
             ("a.tif", "a.vrt", "another virtual raster"),
             ("\"7\"", "\"0\"", "rasterXSize=\"0\""),
             ("5.0e+05,", "", "six numbers"),
-            ("</VRTDataset>", "", "no XML"),
+            ("</VRTDataset>", "", "not valid XML"),
         ] {
             let problem = Mosaic::parse(&TWO.replace(old, new), Path::new("/here")).unwrap_err();
             assert!(problem.contains(word), "{word}: {problem}");

@@ -74,7 +74,7 @@ impl Stepper for Laying {
             None => return Err(Error::missing_layer(ELEVATION.name, "elevation", ELEVATION.meaning)),
             Some(field) if field.size() != terrain.grid.size => {
                 let [rows, cols] = terrain.grid.size;
-                return Err(Error::layer(ELEVATION.name, format!("is not of the terrain's {rows} × {cols} cells")));
+                return Err(Error::layer(ELEVATION.name, format!("does not have the terrain's {rows} × {cols} cells")));
             }
             Some(_) => {}
         }

@@ -82,7 +82,7 @@ impl Model for Hillslope {
         if self.spread(grid) > MOST_SPREAD {
             let most = MOST_SPREAD * grid.cell_area() / self.diffusion;
             let allowed = format!(
-                "0 to {most:.0} a for {} m²/a on cells of {} m (beyond, soil creeps 450 cells far)",
+                "0 to {most:.0} a for {} m²/a on cells of {} m (with more, soil creeps further than 450 cells)",
                 self.diffusion, grid.cell
             );
             return Err(Error::value("hillslope.years", format!("{} a", self.years), allowed));

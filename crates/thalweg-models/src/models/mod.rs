@@ -187,7 +187,7 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
     let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
     let mut model = all_models()
         .find(|model| part(&**model).is_some())
-        .ok_or_else(|| Error::value("role", format!("{role:?}"), "one that a model plays"))?;
+        .ok_or_else(|| Error::value("role", format!("{role:?}"), "a role that a model has"))?;
     let owner = model.about().name;
     for (name, value) in part(&*model).map_or(&[][..], |part| part.with) {
         model.set(owner, name, &(*value).into())?;

@@ -338,7 +338,7 @@ mod tests {
         assert!(message.starts_with("trees.patch = 1000 m: allowed is above 0 to "), "{message}");
         let wide = Grid::new([4000, 4000], 1000.0).unwrap();
         let message = refused(&Trees { patch: 0.1, ..Trees::default() }, &wide);
-        assert!(message.ends_with("a wider trees.patch makes fewer"), "{message}");
+        assert!(message.ends_with("a wider trees.patch reduces the number"), "{message}");
     }
 
     #[test]

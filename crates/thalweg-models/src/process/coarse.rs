@@ -35,7 +35,8 @@ pub fn check(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Displ
         if looped && (is_between || !cells.is_multiple_of(factor) || cells / factor < Topology::FEWEST) {
             let line = ["rows", "columns"][axis];
             let allowed = format!(
-                "0, or widths of which {} or more whole ones go round the {cells} looped {line}; here they are {factor} cells wide",
+                "0, or a width of which {} or more fit exactly into the {cells} looped {line}; here it is {factor} \
+                 cells",
                 Topology::FEWEST
             );
             return Err(Error::value(name, value, allowed));

@@ -148,7 +148,7 @@ fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
 /// # Errors
 /// Returns an error that names the plane if it is missing.
 pub fn require_layer<T>(name: &str, plane: Option<T>) -> Result<T> {
-    plane.ok_or_else(|| Error::layer(name, "is a plane that these particles need, and was not handed to them"))
+    plane.ok_or_else(|| Error::layer(name, "is required by these particles and was not given to them"))
 }
 
 /// Returns the side of a tile in cells for a halo (the reach of a step plus the margin): a power of two, at least

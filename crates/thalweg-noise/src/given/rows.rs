@@ -148,10 +148,10 @@ pub fn table<const N: usize>(rows: &[[f32; N]], entries: &[Entry; N]) -> Table {
 pub fn read<const N: usize>(name: &str, table: &Table, entries: &[Entry; N], most: usize) -> Result<Vec<[f32; N]>> {
     let names = || entries.map(|entry| entry.name).join(", ");
     if !table.is_even() || entries.iter().any(|entry| table.floats(entry.name).is_none()) {
-        return Err(Error::layer(name, format!("is a table without the columns {} of one length", names())));
+        return Err(Error::layer(name, format!("must be a table with the columns {}, all of one length", names())));
     }
     if table.len() > most {
-        return Err(Error::layer(name, format!("is a table of {} rows; up to {most} are allowed", table.len())));
+        return Err(Error::layer(name, format!("is a table of {} rows; allowed is up to {most}", table.len())));
     }
     let row = |r: usize| {
         let mut row = [0.0; N];
@@ -170,7 +170,10 @@ pub fn read<const N: usize>(name: &str, table: &Table, entries: &[Entry; N], mos
 /// If a column is missing, of another type or another length, or if a cell is outside the window.
 pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<Cell>> {
     let (Some(rows), Some(cols), true) = (table.ints("row"), table.ints("column"), table.is_even()) else {
-        return Err(Error::layer(table_name, "is a table without the columns row and column (whole), of one length"));
+        return Err(Error::layer(
+            table_name,
+            "must be a table with the columns row and column of whole numbers, all of one length",
+        ));
     };
     let local = |number: usize, world: i64, axis: usize| {
         let [first, size] = [grid.origin[axis], grid.size[axis] as i64];

@@ -163,10 +163,11 @@ pub fn add_springs(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
 /// different lengths, if a cell is outside the terrain, or if a rate is not within 0 to [`MAX_RATE`].
 pub fn spring_sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
-    let without = || Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate");
+    let without =
+        || Error::layer(SPRINGS, "must be a table with the columns row and column of whole numbers, and rate");
     let rates = table.floats(RATE.name).ok_or_else(without)?;
     if table.columns.len() != 3 {
-        return Err(Error::layer(SPRINGS, "is a table of other columns than row, column and rate"));
+        return Err(Error::layer(SPRINGS, "must be a table with no columns other than row, column and rate"));
     }
     let source = |(number, (cell, rate)): (usize, (Cell, &f32))| {
         Ok(SpringSource { cell, rate: RATE.check(&name(number), f64::from(*rate))? })
@@ -227,6 +228,6 @@ mod tests {
         assert!(forge(1, Column::Int(vec![i64::MIN])).contains("springs[1].column"));
         assert!(forge(2, Column::Float(vec![f32::NAN])).contains("springs[1].rate = NaN"));
         assert!(forge(2, Column::Float(vec![])).contains("one length"));
-        assert!(forge(2, Column::Int(vec![1])).contains("without the columns"));
+        assert!(forge(2, Column::Int(vec![1])).contains("with the columns"));
     }
 }

@@ -1,9 +1,12 @@
-"""thalweg: terrain made, eroded, drained and measured, on NumPy and xarray.
+"""thalweg: generation, erosion, drainage and analysis of terrain, with NumPy and xarray.
 
-Every model of the library is a function (``help(thalweg.droplets)``); ``build`` makes a world of a preset or a recipe, ``drain`` says where
-water goes, ``measure`` what a geomorphologist would print. A height is given back in the kind in which it came: an array for an array, a
-DataArray with its coordinates for a DataArray. Heights are metres within ±16 000, kept in units of 1/65 536 m.
+Every model of the library is a function (``help(thalweg.droplets)``). ``build`` creates a world from a preset or a
+recipe, ``drain`` computes the drainage of a terrain, and ``measure`` computes its geomorphological measures. Heights
+are returned as the type that was passed: an array for an array, a DataArray with its coordinates for a DataArray.
+Heights are metres within ±16 000, stored in units of 1/65 536 m.
 
+Examples
+--------
 >>> import thalweg as tw
 >>> world = tw.build("hills", cells=128, seed=3)
 >>> out = tw.thermal(world.height, cell_size=50.0)

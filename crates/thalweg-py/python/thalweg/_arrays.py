@@ -1,4 +1,4 @@
-"""Maps as arrays: what a map means, how it is laid out, and which arrays the core reads.
+"""Maps as arrays: labels of results, layouts of maps, and conversion to arrays that the core can read.
 
 The core's maps have rows from north to south and columns from west to east.
 """
@@ -32,10 +32,16 @@ HEIGHT = Label("height", "m", "Elevation of the surface.")
 
 
 class Layout:
-    """Turns arrays of the user's layout into the core's, and wraps results in the kind of object that the user gave.
+    """The layout of the user's maps: converts arrays to the core's layout, and results to arrays or DataArrays.
 
-    ``orient`` turns an array either way: it is its own inverse. ``kind`` is "numpy", "terrain", "array" (a DataArray)
-    or "dataset".
+    Parameters
+    ----------
+    wrap : callable
+        Converts an array and its label to the type of result for the user's object.
+    orient : callable
+        Converts an array from the user's layout to the core's, and back: the function is its own inverse.
+    kind : "numpy", "terrain", "array" or "dataset"
+        The type of the user's object; "array" is a DataArray.
     """
 
     def __init__(self, wrap: Callable[[Array, Label], Any], orient: Callable[[Array], Array], kind: str) -> None:
@@ -45,12 +51,12 @@ class Layout:
 
     @property
     def is_xarray(self) -> bool:
-        """Returns True if results are DataArrays or Datasets."""
+        """True if results are DataArrays or Datasets."""
         return self.kind in ("array", "dataset")
 
 
 class Input:
-    """A terrain that the user gave: the core's terrain, its layout, and whether its heights were float32."""
+    """A terrain that the user passed: the core's terrain, its layout, and ``narrow``, True if heights were float32."""
 
     def __init__(self, core: _core.Terrain, layout: Layout, narrow: bool) -> None:
         self.core = core
@@ -58,7 +64,7 @@ class Input:
         self.narrow = narrow
 
     def wrap(self, values: Array, label: Label) -> Any:
-        """Wraps values of the cells in the kind of object that was given."""
+        """Convert values of the cells to an array or, for xarray input, to a DataArray."""
         return self.layout.wrap(values, label)
 
 
@@ -75,10 +81,25 @@ TERRAIN = Layout(_unwrapped, _unturned, "terrain")
 
 
 def as_numbers(values: Any, what: str) -> Array:
-    """A two-dimensional array that the core can read where it lies, or a copy."""
+    """Return a two-dimensional array that the core can read; the values are copied only if necessary.
+
+    Parameters
+    ----------
+    values : array_like
+        Integers or floating-point numbers.
+    what : str
+        Name of the array in error messages.
+
+    Raises
+    ------
+    TypeError
+        If the values are not integers or floating-point numbers.
+    ValueError
+        If the array is empty or does not have two dimensions.
+    """
     array = np.asarray(values)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{what} has dtype {array.dtype}: allowed are numbers, whole or real")
+        raise TypeError(f"{what} has dtype {array.dtype}: allowed are numbers, integer or floating-point")
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{what} has shape {array.shape}: allowed are two dimensions (rows, columns) of one cell or more")
     if array.dtype.itemsize > 4 and array.dtype.kind in "iu":
@@ -91,7 +112,7 @@ def as_numbers(values: Any, what: str) -> Array:
 
 
 def warn_caller(message: str) -> None:
-    """Issues a warning that points at the line that called the package."""
+    """Issue a warning that points at the line that called the package."""
     here = os.path.dirname(__file__)
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):

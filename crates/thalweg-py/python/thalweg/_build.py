@@ -1,4 +1,4 @@
-"""Worlds from recipes, and terrain through time."""
+"""Building worlds from recipes, and recording terrain through time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ from ._states import States
 
 
 def presets() -> list[Preset]:
-    """The recipes that come with the library: name, landform, extent."""
+    """Return the recipes that come with the library.
+
+    Returns
+    -------
+    list of Preset
+        Name, description and extent of each recipe.
+    """
     found = []
     for name in _core.preset_names():
         recipe = _core.Recipe.preset(name)
@@ -50,33 +56,33 @@ def build(
     between: Callable[[Run], object] | None = None,
     xarray: bool | None = None,
 ) -> Any:
-    """Builds a world: the bits are those of ``thalweg build``.
+    """Build a world from a recipe. The result is bit-identical to that of ``thalweg build``.
 
     Parameters
     ----------
-    recipe : Recipe, or what :class:`Recipe` takes
-        A preset's name, a file, a dict, a recipe.
-    cells, seed, from_file, until, preview, age, rain, relief, size, sea, rock
-        As :class:`Recipe` has them.
+    recipe : Recipe, str, path or dict, default "alpine"
+        The recipe, or any source that :class:`Recipe` accepts: the name of a preset, a TOML file, a dict.
+    cells, seed, from_file, until, preview, age, rain, relief, size, sea, rock : optional
+        Changes to the recipe; see :class:`Recipe`.
     set : dict, optional
-        Parameters by ``"label.parameter"``.
+        Values of parameters, by ``"label.parameter"``.
     progress : bool or callable, optional
-        True shows a bar of tqdm's; a callable is given each :class:`Step`.
+        If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
     between : callable, optional
-        A stage of one's own: it is given the :class:`Run` after each step and may read and put its heights and layers. It is the slow path, for
-        arrays are copied, and what it changes stands in no ledger.
+        A function that is called with the :class:`Run` after each step, and that may read and replace heights and
+        layers. It is slow, because arrays are copied, and its changes are not part of any mass balance.
     xarray : bool, optional
-        Whether a Dataset is given back or a :class:`Terrain`; if not said, a Dataset where xarray is installed.
+        If True, return a Dataset; if False, a :class:`Terrain`. By default, return a Dataset if xarray is installed.
 
     Returns
     -------
     xarray.Dataset or Terrain
-        ``height`` in metres and the layers that the stages left.
+        ``height`` in metres and the layers that the stages produced.
 
     Raises
     ------
     KeyboardInterrupt
-        After the running step; the exception's ``run`` goes on where it stands.
+        On Ctrl-C, after the current step. The exception's ``run`` can be continued.
     """
     requested = wants_xarray(xarray)
     recipe = Recipe(
@@ -102,13 +108,13 @@ def build(
 
 
 class Evolution(NamedTuple):
-    """Terrain through time, without xarray."""
+    """A terrain through time, without xarray."""
 
-    #: Years of each map.
+    #: Simulated years of each map.
     time: NDArray[np.float64]
-    #: Heights (time, rows, columns) in metres; None where they went into files.
+    #: Heights (time, rows, columns) in metres; None if they were written to files.
     elevation: NDArray[Any] | None
-    #: The files, where they went into such.
+    #: Paths of the files, if heights were written to files.
     files: list[str]
     #: Side of a cell in metres.
     cell_size: float
@@ -130,31 +136,40 @@ def evolve(
     progress: Progress = None,
     between: Callable[[Run], object] | None = None,
 ) -> Any:
-    """Runs a recipe over a terrain and keeps maps of the heights on the way.
+    """Run a recipe over a terrain and record maps of the heights at intervals of simulated time.
 
     Parameters
     ----------
-    dem : array, DataArray, Dataset or Terrain, or None
-        The ground to begin with; None takes the recipe's own, on its last level.
-    recipe : Recipe, or what :class:`Recipe` takes
-        What is done. A stage at least must know time.
+    dem : array, DataArray, Dataset, Terrain or None
+        The initial terrain. None starts from the recipe's own start and records maps of the last level.
+    recipe : Recipe, str, path or dict
+        The recipe, or any source that :class:`Recipe` accepts. At least one stage must simulate time.
     save_every : float, years
-        Time between two maps. A map is kept after the first step that reaches it, so steps are not cut.
+        Time between two maps. A map is recorded after the first step that reaches its time; steps are not shortened.
     folder : path, optional
-        Write the maps there as GeoTIFF (f64), and hold none in memory.
+        Write the maps to this folder as GeoTIFF (f64) instead of keeping them in memory.
     store : path, optional
-        Write the maps into a new Zarr store of this name (``.zarr``) along ``time``, each as it comes, and hold none in memory. It takes its name when
-        all maps are in it; a run that is ended before leaves none. Needs xarray, zarr and dask.
-    cell_size, nodata, sea_level, edges, layers
-        As for :class:`Run`.
-    progress, between
-        As for :func:`build`.
+        Write each map as it is computed to a new Zarr store at this path (``.zarr``), along ``time``, instead of
+        keeping the maps in memory. The store appears under its name only when it is complete; a run that is stopped
+        earlier leaves no store. Requires xarray, zarr and dask.
+    cell_size, nodata, sea_level, edges, layers : optional
+        See :class:`Run`.
+    progress, between : optional
+        See :func:`build`.
 
     Returns
     -------
     xarray.Dataset or Evolution
-        ``elevation`` (time, y, x) for xarray's, time in years; of a folder the paths of the files by time; of a store the same maps, read from it by
-        dask when they are asked for. Else :class:`Evolution`.
+        A Dataset if ``dem`` is a DataArray or a Dataset, if it is None and xarray is installed, or if a store is
+        given; otherwise an :class:`Evolution`. The Dataset holds ``elevation`` (time, y, x) with the time in years;
+        with ``folder``, it holds the paths of the files by time; with ``store``, dask reads the maps from the store
+        on demand.
+
+    Raises
+    ------
+    ValueError
+        If ``save_every`` is not above 0, both ``folder`` and ``store`` are given, the store exists already, or no
+        stage simulates time.
     """
     if not save_every > 0.0:
         raise ValueError(f"save_every = {save_every}: allowed is more than 0 years")
@@ -176,10 +191,10 @@ def evolve(
 
         def keep(years: float) -> None:
             nonlocal due, shape
-            # What is built round the map and cut away in the end is none of it.
+            # The margin around the map, which is cut away at the end, is not part of the maps.
             seen = run._core.map()
             if seen.shape != shape:
-                # A finer level: maps of the levels before it have other cells.
+                # A finer level: the maps of the levels before it have other cells.
                 time.clear()
                 maps.clear()
                 files.clear()
@@ -207,7 +222,7 @@ def evolve(
             keep(0.0)
         drive(run, progress, look)
         if run.years is None:
-            raise ValueError("recipe: no stage of it knows time, so there are no years to keep maps of")
+            raise ValueError("recipe: no stage simulates time, so there are no years at which to record maps")
         if states is not None:
             return states.finish()
         terrain = run._core.terrain()

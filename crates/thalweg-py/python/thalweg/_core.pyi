@@ -1,4 +1,4 @@
-"""What the core gives and takes; src/ of the crate beside this package says more. `mypy.stubtest` holds it against the built module."""
+"""Types of the compiled core. `mypy.stubtest` compares them with the built module."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -35,6 +35,7 @@ __all__ = [
     "measure",
     "models",
     "multiple",
+    "operation",
     "orders",
     "outlet_distance",
     "plan_apply",
@@ -80,7 +81,21 @@ class _Page(TypedDict):
     uses: list[_Spec]
     writes: list[_Spec]
 
+class _Option(TypedDict):
+    name: str
+    meaning: str
+    unit: str
+    allowed: str
+    kind: str
+    default: float | int | bool | str | None
+    words: list[tuple[str, str]]
+
+class _Operation(TypedDict):
+    page: str
+    options: list[_Option]
+
 def models() -> list[_Page]: ...
+def operation(name: str, in_store: bool) -> _Operation: ...
 def preset_names() -> list[str]: ...
 def rocks() -> list[str]: ...
 def unknown_keyword(function: str, name: str, known: Sequence[str]) -> TypeError: ...
@@ -314,16 +329,13 @@ def plan_drain(
     store: str | PathLike[str],
     plan: str | PathLike[str],
     tile: int,
+    options: dict[str, Any],
     *,
-    threshold: float | None = None,
     closed: bool = False,
     sea_level: float | None = None,
-    outlets: Sequence[Sequence[int]] = ...,
     height: Sequence[float] | None = None,
     cell_size: float | None = None,
     metres: bool = False,
-    depressions: bool = False,
-    no_outlines: bool = False,
 ) -> str: ...
 def plan_apply(
     recipe: Recipe,
@@ -347,23 +359,13 @@ def plan_build(
     rect: Sequence[float] | None = None,
 ) -> str: ...
 def verify(store: str | PathLike[str]) -> list[tuple[str, int, str]]: ...
-def drain(
-    terrain: Terrain,
-    *,
-    threshold: float | None = None,
-    outlets: _Outlets = ...,
-    breach: tuple[float, float] | None = None,
-    spreads: bool = False,
-    exponent: float | None = None,
-    narrow: bool = False,
-) -> tuple[
+def drain(terrain: Terrain, options: dict[str, Any], narrow: bool) -> tuple[
     NDArray[Any],
     NDArray[Any],
     NDArray[Any] | None,
     NDArray[uint8],
     NDArray[float32],
-    NDArray[uint32],
-    NDArray[float64] | None,
+    NDArray[float64],
     NDArray[uint32],
     NDArray[uint32],
     list[tuple[int, int, int, NDArray[int64], float, float, float, float, int | None]],
@@ -371,17 +373,13 @@ def drain(
 ]: ...
 def gradient(terrain: Terrain) -> tuple[NDArray[float64], NDArray[float64]]: ...
 def slope_of(terrain: Terrain) -> NDArray[float64]: ...
-def measure(
-    terrain: Terrain, *, channel_area: float | None = None, search: int | None = None, flatness: float | None = None
-) -> str: ...
+def measure(terrain: Terrain, options: dict[str, Any]) -> str: ...
 def textures(
     source: Terrain | str,
+    options: dict[str, Any],
     *,
     start: Terrain | None = None,
     recipe: Recipe | None = None,
-    size: int | None = None,
-    bits: int = 8,
-    from_air: bool = False,
     folder: str | None = None,
 ) -> tuple[list[str], int, float, dict[str, NDArray[Any]], Terrain, list[str]]: ...
 def fractal(
@@ -410,20 +408,7 @@ def view(
 ) -> NDArray[uint8]: ...
 def export_targets() -> list[str]: ...
 def export(
-    source: Terrain | str,
-    target: str,
-    folder: str,
-    *,
-    tiles: str | None = None,
-    size: Sequence[int] | None = None,
-    shared: bool | None = None,
-    range: Sequence[float] | None = None,
-    layers: Sequence[str] = ...,
-    name: str | None = None,
-    format: str | None = None,
-    fresh: bool = False,
-    origin: Sequence[float] | None = None,
-    zooms: Sequence[int] | None = None,
+    source: Terrain | str, target: str, folder: str, options: dict[str, Any]
 ) -> tuple[str, list[str]]: ...
 def shade(
     terrain: Terrain,

@@ -1,57 +1,62 @@
-"""drain: all of where water goes, in one call."""
+"""drain: computes the whole drainage of an elevation model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import HEIGHT, Label, Outlets
+from ._arrays import HEIGHT, Label
 from ._inputs import read_terrain
-from ._keywords import named
+from ._operations import declared
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ._options import DrainOptions
 
 Array = NDArray[Any]
 
 
 class River(NamedTuple):
-    """A reach of a stream without tributaries."""
+    """A channel reach: the part of a stream between two junctions."""
 
     #: Its number, from 0.
     id: int
     #: Strahler's order.
     order: int
-    #: Shreve's magnitude: sources above its lower end.
+    #: Shreve's magnitude: the number of sources upstream.
     magnitude: int
     #: Rows and columns, downstream; to the next junction or the outlet.
     cells: NDArray[np.int64]
-    #: Metres along the cells' centres.
+    #: Length along the centres of the cells, in metres.
     length: float
-    #: Metres from the first cell down to the last.
+    #: Height of the first cell over the last, in metres.
     drop: float
     #: Drop over length.
     slope: float
-    #: Square metres that drain through it.
+    #: Drainage area, in square metres.
     catchment: float
-    #: Number of the reach that it runs into; None at an outlet.
+    #: Number of the reach downstream; None at an outlet.
     downstream: int | None
 
 
 class Drainage(NamedTuple):
-    """Where water goes on an array: what :func:`thalweg.drain` gives for one."""
+    """The drainage of an array: the result of :func:`thalweg.drain`."""
 
     #: Heights with depressions filled, in metres.
     filled: Array
-    #: Depth of the depressions, full to their brims, in metres.
+    #: Depth of the filled depressions, in metres.
     lake_depth: Array
-    #: ESRI's codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 where there is no data.
+    #: ESRI's codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 in cells without data.
     direction: Array
-    #: D∞: radians counter-clockwise from the east; −1 where water goes to no neighbour.
+    #: D∞ direction in radians counter-clockwise from the east; −1 where water flows to no neighbour.
     angle: Array
-    #: Square metres that drain through each cell, by the method that was asked for.
+    #: Drainage area of each cell in square metres, by the chosen method.
     area: Array
     #: Number of the basin, from 1; 0 in the sea.
     basins: Array
@@ -59,89 +64,63 @@ class Drainage(NamedTuple):
     orders: Array
     #: The streams.
     rivers: list[River]
-    #: All in numbers.
+    #: Summary figures, as in ``drain.json``.
     summary: Mapping[str, Any]
     #: Side of a cell in metres.
     cell_size: float
-    #: How deep channels were cut, in metres; None if none were to be.
+    #: Depth of carved channels, in metres; None without ``breach``.
     cut: Array | None
 
 
-METHODS = ("d8", "dinf", "mfd")
-
 LABELS = {
     "filled": HEIGHT._replace(name="filled", long_name="Elevation with depressions filled."),
-    "lake_depth": Label("lake_depth", "m", "Depth of the depressions, full to their brims."),
-    "direction": Label("direction", "1", "Neighbour that the cell drains to, as ESRI's code; 0 out, 255 no data."),
-    "angle": Label("angle", "rad", "Direction of steepest descent, counter-clockwise from the east; -1 to no neighbour."),
-    "area": Label("area", "m2", "Area that drains through the cell."),
+    "lake_depth": Label("lake_depth", "m", "Depth of the filled depressions."),
+    "direction": Label("direction", "1", "D8 flow direction as ESRI's code; 0 where water leaves, 255 no data."),
+    "angle": Label("angle", "rad", "Direction of steepest descent, counter-clockwise from the east; -1 where water flows to no neighbour."),
+    "area": Label("area", "m2", "Drainage area of the cell."),
     "basins": Label("basins", "1", "Number of the basin; 0 in the sea and without data."),
     "orders": Label("orders", "1", "Strahler's order of the stream; 0 where there is none."),
-    "cut": Label("cut", "m", "Depth of the channels that were cut."),
+    "cut": Label("cut", "m", "Depth of carved channels."),
 }
 
 
-@named
+@declared("drain")
 def drain(
     dem: Any,
     *,
-    method: str = "d8",
-    threshold: float | None = None,
-    outlets: Outlets = (),
-    breach: bool | tuple[float, float] = False,
-    exponent: float = 1.1,
     cell_size: float | None = None,
     nodata: float | None = None,
     unit: str | None = None,
     sea_level: float | None = None,
     edges: str | Mapping[str, str] | None = None,
+    **options: Unpack[DrainOptions],
 ) -> Any:
-    """Works out where water goes: the figures are those of ``thalweg drain``.
+    """{page}
 
-    Depressions are filled (Barnes et al. 2014), water runs down the steepest of eight neighbours (O'Callaghan & Mark 1984) and over flats along
-    both gradients (Barnes et al. 2014); streams begin where the catchment reaches ``threshold``.
+    The results are those of ``thalweg drain``.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
-        Heights in metres within ±16 000, rounded to 1/65 536 m on entering.
-    method : "d8", "dinf" or "mfd"
-        How ``area`` gathers: down the steepest neighbour; split between two along an angle (Tarboton 1997); over all lower ones (Freeman 1991).
-        Directions, basins and streams are D8's.
-    threshold : float, optional, m²
-        Catchment from which on there is a stream; if not said 0.5 km², but at least 100 cells.
-    outlets : list of (row, column)
-        Cells where water leaves beside edges, sea and missing data.
-    breach : bool or (depth, length) in metres
-        Cuts channels out of depressions first, within these limits (Lindsay 2016).
-    exponent : float, 0.5 to 10
-        Of slopes, for "mfd".
+        Heights in metres within ±16 000; they are rounded to 1/65 536 m.
     cell_size, nodata, unit, sea_level, edges
-        Of the map: an array must be given its cell size.
+        Properties of the map. An array needs a cell size.
+    {options}
 
     Returns
     -------
     xarray.Dataset or Drainage
-        ``filled``, ``lake_depth``, ``direction``, ``angle``, ``area``, ``basins``, ``orders``, and ``rivers``: of a Dataset a GeoDataFrame among its
-        attributes where geopandas is installed, else a list of :class:`River`.
+        ``filled``, ``lake_depth``, ``direction``, ``angle``, ``area``, ``basins``, ``orders``, and ``rivers``: for a
+        Dataset a GeoDataFrame among its attributes if geopandas is installed, otherwise a list of :class:`River`.
     """
-    if method not in METHODS:
-        raise ValueError(f"method = {method!r}: allowed is one of {', '.join(METHODS)}")
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges)
-    limits = (float("inf"), float("inf")) if breach is True else breach or None
-    filled, lakes, cut, direction, angle, cells, spread, basins, orders, reaches, summary = _core.drain(
-        given.core,
-        threshold=threshold,
-        outlets=[(int(row), int(column)) for row, column in outlets],
-        breach=limits,
-        spreads=method != "d8",
-        exponent=exponent if method == "mfd" else None,
-        narrow=given.narrow,
+    filled, lakes, cut, direction, angle, area, basins, orders, reaches, summary = _core.drain(
+        given.core, dict(options), given.narrow
     )
-    size = given.core.cell_size
     rivers = [River(*reach) for reach in reaches]
-    area = (cells if spread is None else spread) * np.float64(size * size)
-    found = Drainage(filled, lakes, direction, angle, area, basins, orders, rivers, json.loads(summary), size, cut)
+    found = Drainage(
+        filled, lakes, direction, angle, area, basins, orders, rivers, json.loads(summary), given.core.cell_size, cut
+    )
     if given.layout.is_xarray:
         from .xarray import drainage_dataset
 

@@ -1,6 +1,6 @@
 """Input conversion: terrains and maps from arrays, DataArrays, Datasets and Terrains.
 
-Arrays have their rows from north to south; DataArrays and Datasets are oriented by their coordinates, which
+Arrays must have rows from north to south; DataArrays and Datasets are oriented by their coordinates, which
 :mod:`thalweg.xarray` reads.
 """
 
@@ -31,7 +31,7 @@ class CoreHolder:
 
 
 def xarray_kind(value: Any) -> str | None:
-    """Returns "array" for a DataArray, "dataset" for a Dataset, else None. It does not import xarray."""
+    """Return "array" for a DataArray, "dataset" for a Dataset, otherwise None; does not import xarray."""
     module = sys.modules.get("xarray")
     if module is None:
         return None
@@ -51,7 +51,32 @@ def read_terrain(
     edges: Edges | None = None,
     layers: Mapping[str, Any] | None = None,
 ) -> Input:
-    """Reads a terrain from an array, a DataArray, a Dataset or a Terrain."""
+    """Read a terrain from an array, a DataArray, a Dataset or a Terrain.
+
+    Parameters
+    ----------
+    dem : array, DataArray, Dataset or Terrain
+        Heights in metres.
+    what : str, default "dem"
+        Name of the input in error messages.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+    unit : "metre", optional
+        Treat coordinates as metres, whatever unit the map declares.
+    sea_level : float, metres, optional
+        Elevation of the sea surface.
+    edges : str or dict, optional
+        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+    layers : dict of arrays, optional
+        Further layers by name.
+
+    Raises
+    ------
+    ValueError
+        If an array is passed without a cell size, or values are out of range.
+    """
     kind = xarray_kind(dem)
     if kind is not None:
         from .xarray import read_terrain as read_xarray
@@ -90,7 +115,7 @@ def read_terrain(
 
 
 def read_map(values: Any, what: str) -> tuple[Array, Layout]:
-    """Reads a map of other numbers than heights; returns it with its layout."""
+    """Read a map of numbers other than heights, and return it with its layout."""
     if xarray_kind(values) == "array":
         from .xarray import read_map as read_xarray
 
@@ -99,7 +124,7 @@ def read_map(values: Any, what: str) -> tuple[Array, Layout]:
 
 
 def read_map_like(values: Any, layout: Layout, what: str) -> Array:
-    """Reads another map of the same cells, which has the layout of the first unless it is a DataArray."""
+    """Read another map of the same cells, which has the layout of the first one unless it is a DataArray."""
     if xarray_kind(values) == "array":
         return read_map(values, what)[0]
     array = np.asarray(values)

@@ -1,4 +1,4 @@
-"""Keywords that are misspelt: the nearest is named."""
+"""Checks of keyword arguments: the error for an unknown one names the nearest known one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def named(function: Function) -> Function:
-    """The function, which names the nearest of its keywords where it is given one that it has not."""
+    """Wrap a function so that an unknown keyword raises a TypeError that names the nearest known one."""
     known = [
         name
         for name, parameter in inspect.signature(function).parameters.items()

@@ -1,4 +1,4 @@
-"""measure: what a geomorphologist would print."""
+"""measure: computes the measures of a terrain that geomorphologists use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._inputs import read_terrain
-from ._keywords import named
+from ._operations import declared
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pandas
+
+    from ._options import MeasureOptions
 
 
 class Measure(NamedTuple):
@@ -19,10 +23,10 @@ class Measure(NamedTuple):
 
     name: str
     title: str
-    #: None where it cannot be had; `missing` says why.
+    #: None if it cannot be computed; `missing` gives the reason.
     value: float | None
     unit: str
-    #: From and to what is usual in nature.
+    #: The usual range in nature.
     usual: tuple[float, float] | None
     within: bool | None
     missing: str | None
@@ -31,7 +35,7 @@ class Measure(NamedTuple):
 
 
 class Measures(Mapping[str, float]):
-    """Measures by name: ``m["relief"]`` is a number, NaN where there is none; ``m.all`` has units, what is usual, sources."""
+    """Measures by name: ``m["relief"]`` is a number or NaN; ``m.all`` has units, usual ranges and sources."""
 
     def __init__(self, found: Mapping[str, Any]) -> None:
         keys = Measure._fields
@@ -55,11 +59,14 @@ class Measures(Mapping[str, float]):
 
     @property
     def units(self) -> dict[str, str]:
-        """Units by name; "1" of pure numbers."""
+        """The units by name; "1" for pure numbers."""
         return {name: one.unit for name, one in self.all.items()}
 
     def compare(self, other: Measures) -> dict[str, tuple[float, float, float]]:
-        """This value, the other one, and how far they lie apart: in widths of what is usual; where that is not known, over the greater one."""
+        """Return this value, the other value, and their distance.
+
+        The distance is in widths of the usual range, or relative to the greater value if that range is not known.
+        """
 
         def distance(one: Measure, x: float, y: float) -> float:
             scale = one.usual[1] - one.usual[0] if one.usual else max(abs(x), abs(y))
@@ -70,7 +77,7 @@ class Measures(Mapping[str, float]):
         }
 
     def to_series(self) -> pandas.Series[float]:
-        """A Series of pandas's, its units in ``attrs``."""
+        """Return a pandas Series with the units in ``attrs``."""
         try:
             import pandas
         except ImportError as missing:
@@ -89,34 +96,32 @@ class Measures(Mapping[str, float]):
         return "\n".join(lines)
 
 
-@named
+@declared("measure")
 def measure(
     dem: Any,
     *,
-    channel_area: float | None = None,
-    search: int | None = None,
-    flatness: float | None = None,
     cell_size: float | None = None,
     nodata: float | None = None,
     unit: str | None = None,
     sea_level: float | None = None,
+    **options: Unpack[MeasureOptions],
 ) -> Measures:
-    """Measures a terrain: slopes, hypsometry, drainage density, concavity, steepness, Hack's and Horton's laws, roughness, traces of the grid.
+    """{page}
 
-    The figures are those of ``thalweg measure``; docs/measure.md says what each is.
+    The figures are those of ``thalweg measure``; docs/measure.md explains each.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
-    channel_area : float, optional, km²
-        Catchment from which on a cell is a channel; if not said 0.1 km², but no less than 100 cells.
-    search : int, optional, cells
-        How far geomorphons look; 20 if not said.
-    flatness : float, optional, degrees
-        Angle under which geomorphons take ground for level; 1 if not said.
     cell_size, nodata, unit, sea_level
-        Of the map.
+        Properties of the map. An array needs a cell size.
+    {options}
+
+    Returns
+    -------
+    Measures
+        The measures by name.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level)
-    return Measures(json.loads(_core.measure(given.core, channel_area=channel_area, search=search, flatness=flatness)))
+    return Measures(json.loads(_core.measure(given.core, dict(options))))

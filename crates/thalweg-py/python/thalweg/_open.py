@@ -1,4 +1,4 @@
-"""Terrains from files."""
+"""Reading terrains from files."""
 
 from __future__ import annotations
 
@@ -25,38 +25,43 @@ def open(
     sea_level: float | None = None,
     xarray: bool | None = None,
 ) -> Any:
-    """Opens an elevation model (GeoTIFF, PNG, NPY, ESRI ASCII, R16, R32, SRTM), or the folder of a world that the command built.
+    """Open an elevation model, or the folder of a world that the command has built.
+
+    The formats are GeoTIFF, PNG, NPY, ESRI ASCII, R16, R32 and SRTM.
 
     Parameters
     ----------
     path : path
-        The file, or the folder.
-    height : two floats, optional, metres
-        Heights of the lowest and the highest code of a file whose codes are no metres.
-    cell_size : float, optional, metres
-        Side of a cell, in place of what the file says.
+        The file or the folder.
+    height : (lowest, highest), metres, optional
+        Heights of the lowest and the highest code, for a file whose samples are codes instead of metres.
+    cell_size : float, metres, optional
+        Side of a cell; overrides the file.
     unit : "metre", optional
-        Takes coordinates and heights as metres whatever the file says; degrees stay refused.
-    infinite_is_nodata : bool
-        Takes ±infinity for no data.
-    deterrace : bool
-        Smooths away the terraces of heights stored in few steps.
-    edges, sea_level
-        What happens at the sides, and where the sea stands.
+        Treat coordinates and heights as metres, whatever unit the file declares. Degrees are still refused.
+    infinite_is_nodata : bool, default False
+        If True, treat ±infinity as no data.
+    deterrace : bool, default False
+        If True, smooth the terraces of heights that are stored in coarse steps.
+    edges : str or dict, optional
+        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+    sea_level : float, metres, optional
+        Elevation of the sea surface.
     xarray : bool, optional
-        Whether xarray's objects are given back; if not said, where that is installed.
+        If True, return objects of xarray; if False, a :class:`Terrain`. By default, return objects of xarray if it is
+        installed.
 
     Returns
     -------
     xarray.DataArray, xarray.Dataset or Terrain
-        Of a file a DataArray of its heights, of a folder a Dataset; without xarray a :class:`Terrain`.
+        For a file, a DataArray of its heights; for a folder, a Dataset; without xarray, a :class:`Terrain`.
 
     Raises
     ------
     ValueError
-        What is no terrain, degrees, feet, cells that are not square.
+        If the content is not a terrain, is in degrees or feet, or has cells that are not square.
     OSError
-        What cannot be read.
+        If the file cannot be read.
     """
     core, said = _core.load(
         fspath(path),

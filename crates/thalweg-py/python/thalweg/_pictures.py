@@ -1,4 +1,4 @@
-"""Pictures: arrays of pixels, and PNG files."""
+"""Pictures of terrains: arrays of pixels, and PNG files."""
 
 from __future__ import annotations
 
@@ -36,36 +36,39 @@ def view(
     cell_size: float | None = None,
     nodata: float | None = None,
 ) -> Pixels:
-    """Draws a terrain in perspective, with the water that its layers hold.
+    """Draw a terrain in perspective, with the water in its layers.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         The terrain.
     path : path, optional
-        Write the picture there as PNG.
-    size : (rows, columns), pixels, 16 to 16384
-        The picture's size.
-    azimuth : float, degrees clockwise from north
-        Where the camera stands.
-    elevation : float, 5 to 90 degrees
-        How high it stands.
-    zoom : float, 0.1 to 20
-        1 frames the whole block.
+        Write the picture to this file as PNG.
+    size : (rows, columns), pixels, default (720, 1080)
+        Size of the picture, 16 to 16384 on each side.
+    azimuth : float, degrees, optional
+        Direction in which the camera is seen from the terrain, clockwise from north, -360 to 360; by default 205.
+    elevation : float, degrees, optional
+        Angle of the camera above the horizon, 5 to 90; by default 34.
+    zoom : float, optional
+        Factor on the picture's scale, 0.1 to 20; 1, the default, frames the whole block.
     exaggeration : float, optional
-        Factor on heights; chosen if not said.
+        Factor on heights. By default, it is chosen from relief and extent.
     ramp : str, optional
-        Colours of the ground.
+        Name of the colour ramp of the ground; by default "land".
     sun : (azimuth, altitude), degrees, optional
-        Where the sun stands.
+        Position of the sun; by default (315, 45).
     title : str, optional
-        A line above the picture.
-    cell_size, nodata
-        Of an array.
+        A line of text at the top of the picture.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
 
     Returns
     -------
     array of uint8, (rows, columns, 3)
+        Red, green and blue of each pixel.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     return _core.view(
@@ -96,30 +99,33 @@ def shade(
     cell_size: float | None = None,
     nodata: float | None = None,
 ) -> Pixels:
-    """Draws a terrain as a shaded map, north up, with the water that its layers hold.
+    """Draw a terrain as a shaded map with north up, with the water in its layers.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         The terrain.
     path : path, optional
-        Write the picture there as PNG.
-    max_size : int, optional, pixels
-        Longer side at most; a pixel a cell if not said.
+        Write the picture to this file as PNG.
+    max_size : int, pixels, optional
+        Greatest length of the longer side. By default, the map has one pixel per cell.
     exaggeration : float, optional
-        Factor on heights for the light; chosen if not said.
+        Factor on heights for the shading. By default, it is chosen from the relief.
     ramp : str, optional
-        Colours of the ground.
+        Name of the colour ramp of the ground; by default "land".
     sun : (azimuth, altitude), degrees, optional
-        Where the sun stands.
-    scale_bar, legend : bool
-        Drawn below.
-    cell_size, nodata
-        Of an array.
+        Position of the sun; by default (315, 45).
+    scale_bar, legend : bool, default False
+        If True, draw a scale bar or the ramp with its heights below the map.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
 
     Returns
     -------
     array of uint8, (rows, columns, 3)
+        Red, green and blue of each pixel.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     return _core.shade(

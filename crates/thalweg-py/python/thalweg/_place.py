@@ -11,7 +11,7 @@ from . import _core
 
 
 def transform_of(core: _core.Terrain) -> tuple[float, float, float, float, float, float]:
-    """Affine transform of the cells' corners, in GDAL's order: x = t0 + column·t1, y = t3 + row·t5."""
+    """Return the affine transform of the cells' corners in GDAL's order: x = t0 + column·t1, y = t3 + row·t5."""
     known = core.place[0]
     if known is not None:
         a, b, c, d, e, f = known
@@ -22,12 +22,12 @@ def transform_of(core: _core.Terrain) -> tuple[float, float, float, float, float
 
 
 def column_coordinates(core: _core.Terrain) -> NDArray[Any]:
-    """Eastward coordinates of the cells' centres."""
+    """Return the eastward coordinates of the cells' centres."""
     first, step, *_ = transform_of(core)
     return first + (np.arange(core.shape[1]) + 0.5) * step
 
 
 def row_coordinates(core: _core.Terrain) -> NDArray[Any]:
-    """Northward coordinates of the cells' centres, from north to south."""
+    """Return the northward coordinates of the cells' centres, from north to south."""
     *_, first, _, step = transform_of(core)
     return first + (np.arange(core.shape[0]) + 0.5) * step

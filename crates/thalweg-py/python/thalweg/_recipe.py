@@ -1,4 +1,4 @@
-"""Recipe: what is to be done."""
+"""Recipe: the description of a run."""
 
 from __future__ import annotations
 
@@ -16,34 +16,38 @@ class Preset(NamedTuple):
 
     name: str
     about: str
-    #: Width and height in metres; None where it begins with an elevation model.
+    #: Width and height in metres; None if the recipe starts from an elevation model.
     extent: tuple[float, float] | None
 
 
 class Recipe:
-    """A recipe: extent, cells, seed, and stages, each a model with its parameters. It does not change: what changes it gives another.
+    """A recipe: extent, number of cells, seed, and stages, each of which is a model with its parameters.
+
+    A recipe is immutable; every change returns a new one.
 
     Parameters
     ----------
-    source : str, path, dict or Recipe
-        A preset's name (:func:`thalweg.presets`), a path of a TOML file (a text that ends in ``.toml``, or a path), a dict with the keys of
-        the TOML, or a recipe.
+    source : str, path, dict or Recipe, default "alpine"
+        The name of a preset (:func:`thalweg.presets`), the path of a TOML file (a path object, or a str that ends in
+        ``.toml``), a dict with the keys of the TOML file, or another recipe.
     cells : int, optional
-        Cells on the long side; more make the same world finer.
+        Number of cells on the longer side. More cells show the same world in finer detail.
     seed : int, optional
-        The world's seed.
+        Seed of the world.
     from_file : path, optional
-        The elevation model to begin with, in a recipe that begins with one.
+        The initial elevation model, for a recipe that starts from one.
     until : str, optional
-        Label of the last stage that is kept.
-    preview : bool
-        Only the first levels: the same land, coarser.
-    age, rain, relief, size : float, optional
-        Factors on time, rain, heights and widths: many parameters are turned at once.
-    sea : float, optional, metres
-        By how much the sea rises.
+        Label of the last stage to keep.
+    preview : bool, default False
+        If True, keep only the first levels: the same terrain at a coarser resolution.
+    age, rain : float, optional
+        Factors on the duration of all processes and on rain, 0.1 to 10. Each changes many parameters at once.
+    relief, size : float, optional
+        Factors on elevations and on widths, 0.25 to 4. Each changes many parameters at once.
+    sea : float, metres, optional
+        Rise of the sea level; if there is no sea, its level.
     rock : str, optional
-        The rock that the land is of (:func:`thalweg.rocks`).
+        The rock of the terrain (:func:`thalweg.rocks`).
     """
 
     _core: Core
@@ -95,21 +99,34 @@ class Recipe:
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
-        """The recipe of a text."""
+        """Return the recipe that a TOML text describes."""
         return cls._of(_core.Recipe.parse(text))
 
     def set(self, key: str | Mapping[str, Any], value: Any = None) -> Recipe:
-        """The same recipe with a parameter set, as ``"label.parameter"``; a dict sets several."""
+        """Return the same recipe with other values of parameters.
+
+        Parameters
+        ----------
+        key : str or dict
+            A parameter, as ``"label.parameter"``; or a dict of several values by such names.
+        value : optional
+            The value, if ``key`` is a str.
+
+        Raises
+        ------
+        ValueError
+            If the stage or the parameter does not exist, or the value is out of range.
+        """
         core = self._core
         for name, given in (key if isinstance(key, Mapping) else {key: value}).items():
             label, dot, parameter = name.partition(".")
             if not dot:
-                raise ValueError(f"{name!r}: a parameter is named as LABEL.PARAMETER")
+                raise ValueError(f"{name!r}: the name of a parameter has the form LABEL.PARAMETER")
             core = core.set(label, parameter, given)
         return Recipe._of(core)
 
     def get(self, key: str) -> Any:
-        """The value of a parameter, as ``"label.parameter"``; of a label alone, all parameters of that stage."""
+        """Return the value of the parameter ``"label.parameter"``; for a label, all parameters of that stage."""
         label, dot, parameter = key.partition(".")
         values = dict(self._core.parameters(label))
         if not dot:
@@ -120,22 +137,22 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the recipe."""
         return self._core.name
 
     @property
     def about(self) -> str:
-        """A paragraph about the landform."""
+        """Description of the landform, in one paragraph."""
         return self._core.about
 
     @property
     def cells(self) -> int:
-        """Cells on the long side; 0 where they are those of the elevation model."""
+        """Number of cells on the longer side; 0 if the cells are those of the elevation model."""
         return self._core.cells
 
     @property
     def seed(self) -> int:
-        """The world's seed."""
+        """Seed of the world."""
         return self._core.seed
 
     @property
@@ -146,7 +163,7 @@ class Recipe:
 
     @property
     def sea_level(self) -> float | None:
-        """Sea level in metres, if there is a sea."""
+        """Sea level in metres; None if there is no sea."""
         return self._core.sea_level
 
     @property
@@ -155,11 +172,11 @@ class Recipe:
         return self._core.stages
 
     def to_toml(self) -> str:
-        """The recipe as TOML, every parameter spelt out; :meth:`from_toml` gives the same recipe."""
+        """Return the recipe as TOML with the values of all parameters; :meth:`from_toml` reads it back."""
         return self._core.to_toml()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes it into a file."""
+        """Write the recipe to a file."""
         self._core.save(fspath(path))
 
     def __eq__(self, other: object) -> bool:
@@ -182,5 +199,5 @@ def _restored(text: str, folder: str, own_model: bool) -> Recipe:
 
 
 def recipe_of(source: Any, **keywords: Any) -> Recipe:
-    """A recipe from whatever names one."""
+    """Return a recipe from any source that :class:`Recipe` accepts."""
     return Recipe(source, **keywords)

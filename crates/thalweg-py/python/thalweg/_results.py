@@ -1,4 +1,4 @@
-"""Results: terrains of the core as Terrains, DataArrays and Datasets."""
+"""Results: conversion of the core's terrains to Terrains, DataArrays and Datasets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._terrain import Terrain
 
 
 def wrap_heights(core: _core.Terrain, given: Input) -> Any:
-    """Wraps the heights of a terrain in the kind of object that was given; wraps all of it for a Terrain or a Dataset."""
+    """Convert the heights of a terrain to the type of the input; for a Terrain or a Dataset, convert the layers too."""
     if given.layout.kind in ("terrain", "dataset"):
         return wrap_terrain(core, given)
     return given.wrap(core.height(given.narrow), HEIGHT)
 
 
 def wrap_terrain(core: _core.Terrain, given: Input, report: Mapping[str, Any] | None = None) -> Any:
-    """Wraps a terrain with its layers: in a Dataset if a DataArray or a Dataset was given, else in a Terrain."""
+    """Convert a terrain with its layers: to a Dataset if the input is a DataArray or a Dataset, otherwise a Terrain."""
     if given.layout.is_xarray:
         from .xarray import as_dataset
 
@@ -27,7 +27,7 @@ def wrap_terrain(core: _core.Terrain, given: Input, report: Mapping[str, Any] | 
 
 
 def wants_xarray(requested: bool | None) -> bool:
-    """Returns True if a result without an input is a Dataset: as requested, else if xarray is installed."""
+    """Return True if a result without an input is a Dataset: as requested, by default if xarray is installed."""
     if requested is not None:
         return requested
     try:
@@ -38,6 +38,6 @@ def wants_xarray(requested: bool | None) -> bool:
 
 
 def new_terrain(core: _core.Terrain, requested: bool | None, report: Mapping[str, Any] | None = None) -> Any:
-    """Wraps a terrain that was made without an input: in a Dataset if :func:`wants_xarray`, else in a Terrain."""
+    """Convert a terrain that has no input: to a Dataset if :func:`wants_xarray` returns True, otherwise a Terrain."""
     terrain = Terrain._of(core, report)
     return terrain.to_xarray() if wants_xarray(requested) else terrain

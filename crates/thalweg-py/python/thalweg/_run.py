@@ -1,4 +1,8 @@
-"""Run: a recipe at work. The loop is the caller's, or :func:`drive`'s; between two steps Python sees signals, so Ctrl-C ends after a step."""
+"""Run: the execution of a recipe, step by step.
+
+The loop is in Python, in the caller's code or in :func:`drive`. Python handles signals between two steps, so Ctrl-C
+takes effect after the current step.
+"""
 
 from __future__ import annotations
 
@@ -20,29 +24,29 @@ Array = NDArray[Any]
 
 
 class Step(NamedTuple):
-    """Where a run stands after a step."""
+    """The progress of a run after a step."""
 
-    #: The stage's label.
+    #: Label of the stage.
     label: str
-    #: Number of the stage in the recipe; None where the ground is made finer.
+    #: Index of the stage in the recipe; None if the terrain is refined.
     stage: int | None
-    #: The level, from 0, the coarsest, and how many there are.
+    #: The level, from 0, the coarsest, and the number of levels.
     level: int
     levels: int
-    #: Steps of this stage on this level: done, and in all.
+    #: Steps of this stage on this level: steps done, and their total number.
     step: int
     steps: int
-    #: Steps of the run: done, and in all.
+    #: Steps of the run: steps done, and their total number.
     done: int
     all: int
-    #: Simulated years so far; None before the first stage that knows time.
+    #: Simulated years so far; None before the first stage that simulates time.
     years: float | None
-    #: The step's ledger: solids in units of 1/65 536 m over a cell, water in m³.
+    #: Mass balance of the step: solids in units of 1/65 536 m over a cell, water in m³.
     budget: Mapping[str, float]
 
     @property
     def fraction(self) -> float:
-        """Share of the steps that is done, 0 to 1."""
+        """Fraction of the run's steps that are done, 0 to 1."""
         return self.done / self.all if self.all else 1.0
 
 
@@ -50,19 +54,27 @@ Progress = bool | Callable[[Step], object] | None
 
 
 class Run:
-    """A recipe at work, stepped by who holds it.
+    """The execution of a recipe, one step at a time. Iterating over a run takes its remaining steps.
 
     Parameters
     ----------
-    recipe : Recipe, or what :class:`Recipe` takes
-        What is to be done.
+    recipe : Recipe, str, path or dict
+        The recipe, or any source that :class:`Recipe` accepts.
     dem : array, DataArray, Dataset or Terrain, optional
-        The ground to begin with, instead of the recipe's own; its cells are kept. Sea and edges are the recipe's, if not said.
-    cell_size : float, metres
-        Of an array, and of a map whose own is not to be taken.
+        The initial terrain, which replaces the recipe's own start; its cells are kept.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array, and overrides that of a map.
+    nodata : float, optional
+        A value besides NaN that means no data.
+    sea_level : float, metres, optional
+        Elevation of the sea surface; by default that of the recipe.
+    edges : str or dict, optional
+        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side; by default those of the recipe.
     layers : dict of arrays, optional
-        Layers that the ground begins with.
+        Initial layers by name.
 
+    Examples
+    --------
     >>> run = tw.Run(tw.Recipe("hills", cells=64))
     >>> for step in run:
     ...     print(step.label, step.fraction)
@@ -102,11 +114,19 @@ class Run:
 
     @classmethod
     def resume(cls, path: str | PathLike[str]) -> Run:
-        """A run taken up from its checkpoint, of Python's making or the command's."""
+        """Return a run that continues from a checkpoint, which Python or the command has written."""
         return cls._of(_core.Run.resume(fspath(path)))
 
     def step(self) -> Step | None:
-        """Takes the next step; None when all is done. After an error the run stands as before the step."""
+        """Take the next step.
+
+        After an error, the run is in the state before the step.
+
+        Returns
+        -------
+        Step or None
+            The progress after the step; None if all steps are done.
+        """
         taken = self._core.step()
         if taken is None:
             return None
@@ -118,32 +138,45 @@ class Run:
             yield step
 
     def finish(self, progress: Progress = None, between: Callable[[Run], object] | None = None) -> Terrain:
-        """Takes all steps that are left, and gives the terrain."""
+        """Take all remaining steps and return the terrain.
+
+        Parameters
+        ----------
+        progress : bool or callable, optional
+            If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
+        between : callable, optional
+            A function that is called with the run after each step.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C, after the current step. The exception's ``run`` can be continued.
+        """
         drive(self, progress, between)
         return self.terrain
 
     def set(self, key: str, value: Any) -> None:
-        """Sets a parameter of a stage that is not done, as ``"label.parameter"``: it holds from the next step on."""
+        """Set the parameter ``"label.parameter"`` of a stage that is not done; it takes effect at the next step."""
         label, dot, parameter = key.partition(".")
         if not dot:
-            raise ValueError(f"{key!r}: a parameter is named as LABEL.PARAMETER")
+            raise ValueError(f"{key!r}: the name of a parameter has the form LABEL.PARAMETER")
         self._core.set(label, parameter, value)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
-        """Saves the run into a file; :meth:`resume` and ``thalweg resume`` go on with the same bits."""
+        """Save the run to a file; :meth:`resume` and ``thalweg resume`` continue it with bit-identical results."""
         self._core.save(fspath(path))
 
     def __getitem__(self, name: str) -> Array:
-        """Heights (``"height"``) or a layer as they stand, copied."""
+        """Return a copy of the present heights (``"height"``) or of a layer."""
         return self._core.height() if name == "height" else self._core.layer(name)
 
     def __setitem__(self, name: str, values: Array) -> None:
-        """Puts heights or a layer in. What is changed by hand stands in no ledger."""
+        """Replace the heights (``"height"``) or a layer; such changes are not part of any mass balance."""
         self._core.put(None if name == "height" else name, as_numbers(values, name))
 
     @property
     def layers(self) -> list[str]:
-        """Names of the layers that there are now."""
+        """Names of the present layers."""
         return self._core.layers
 
     @property
@@ -153,32 +186,38 @@ class Run:
 
     @property
     def done(self) -> bool:
-        """Whether all steps are taken."""
+        """True if all steps are done."""
         return self._core.is_done
 
     @property
     def steps(self) -> tuple[int, int]:
-        """Steps taken, and in all."""
+        """Number of steps done, and total number of steps."""
         done, all_ = self._core.steps
         return done, all_
 
     @property
     def years(self) -> float | None:
-        """Simulated years so far; None before the first stage that knows time."""
+        """Simulated years so far; None before the first stage that simulates time."""
         return self._core.years
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe, with what was set since."""
+        """The recipe, including parameters that were set since the start."""
         return Recipe._of(self._core.recipe)
 
     @property
     def terrain(self) -> Terrain:
-        """The terrain as it stands, copied."""
+        """A copy of the present terrain."""
         return Terrain._of(self._core.terrain(), self.report())
 
     def report(self) -> dict[str, Any]:
-        """What was done: of each stage model, parameters, seconds, steps and ledger; the fingerprints of what there is."""
+        """Return the report of the run so far.
+
+        Returns
+        -------
+        dict
+            Model, parameters, seconds, steps and mass balance of each stage, and fingerprints of the present terrain.
+        """
         report: dict[str, Any] = json.loads(self._core.report())
         return report
 
@@ -195,7 +234,7 @@ def _resumed(data: bytes) -> Run:
 
 
 def shown(progress: Progress) -> tuple[Callable[[Step], object], Callable[[], object]]:
-    """What is told of each step, and what is done at the end."""
+    """Return the function to call with each step, and the function to call at the end."""
     if not progress:
         return (lambda step: None), (lambda: None)
     if callable(progress):
@@ -203,7 +242,7 @@ def shown(progress: Progress) -> tuple[Callable[[Step], object], Callable[[], ob
     try:
         from tqdm.auto import tqdm
     except ImportError as missing:
-        raise ImportError("progress=True needs tqdm: pip install 'thalweg[progress]'; or give a callable") from missing
+        raise ImportError("progress=True needs tqdm: pip install 'thalweg[progress]'; or pass a callable") from missing
     bar = tqdm(unit="step")
 
     def tell(step: Step) -> None:
@@ -215,7 +254,7 @@ def shown(progress: Progress) -> tuple[Callable[[Step], object], Callable[[], ob
 
 
 def drive(run: Run, progress: Progress = None, between: Callable[[Run], object] | None = None) -> None:
-    """Takes all steps that are left. A KeyboardInterrupt has the run, which goes on where it stands, as its ``run``."""
+    """Take all remaining steps. A KeyboardInterrupt has the run as its attribute ``run``, which can be continued."""
     tell, close = shown(progress)
     try:
         for step in run:
@@ -225,7 +264,7 @@ def drive(run: Run, progress: Progress = None, between: Callable[[Run], object] 
     except KeyboardInterrupt as stop:
         done, all_ = run.steps
         stop.run = run  # type: ignore[attr-defined]
-        stop.add_note(f"thalweg stopped after {done} of {all_} steps; `run` of this exception goes on with .finish()")
+        stop.add_note(f"thalweg stopped after {done} of {all_} steps; continue with `run.finish()` of this exception")
         raise
     finally:
         close()

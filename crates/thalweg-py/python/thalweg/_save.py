@@ -1,4 +1,4 @@
-"""Terrains into files."""
+"""Writing terrains to files."""
 
 from __future__ import annotations
 
@@ -20,20 +20,28 @@ def save(
     cell_size: float | None = None,
     nodata: float | None = None,
 ) -> None:
-    """Writes heights, or a layer, into a file whose ending picks the format. The file appears whole or not at all.
+    """Write the heights or a layer of a terrain to a file. The file is written atomically.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         The terrain.
     path : path
-        ``.tif`` (GeoTIFF, with the reference system), ``.png``, ``.npy``, ``.asc``, ``.exr``, ``.r16``, ``.r32``.
+        The file. Its extension determines the format: ``.tif`` (GeoTIFF, with the coordinate reference system),
+        ``.png``, ``.npy``, ``.asc``, ``.exr``, ``.r16`` or ``.r32``.
     layer : str, optional
-        The layer to write in place of the heights.
-    type : str, optional
-        How heights are stored: ``"f64"`` is exact.
-    cell_size, nodata
-        Of an array.
+        Name of the layer to write instead of the heights.
+    type : "f64", "f32", "u16" or "u8", optional
+        Sample type in which heights are stored; "f64" is exact.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+
+    Warns
+    -----
+    UserWarning
+        If information is lost or changed in the file.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     if layer is not None:

@@ -1,4 +1,4 @@
-"""States: maps of a run, each written into a store as it comes, and read from there when they are asked for."""
+"""States: maps of a run that are written to a store as they are computed, and read from there on demand."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ._arrays import Layout
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Cells of a shard's side, and of a chunk's in it, as the command's stores have them.
+#: Sides of a shard and of a chunk in cells, the same as in the command's stores.
 SHARD, CHUNK = 1024, 256
 
 
 class States:
-    """A Zarr store that grows along ``time``, beside its place until all is written."""
+    """A Zarr store that grows along ``time``; it has a temporary name until it is complete."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         try:
@@ -36,21 +36,21 @@ class States:
             raise ImportError(f"store= needs xarray, zarr and dask, and {missing.name} is missing: pip install 'thalweg[dask]'") from missing
         self.path = Path(fspath(path))
         if self.path.suffix.lower() != ".zarr":
-            raise ValueError(f"store = {str(self.path)!r}: allowed is a name that ends in .zarr")
+            raise ValueError(f"store = {str(self.path)!r}: allowed is a path that ends in .zarr")
         if os.path.lexists(self.path):
-            raise ValueError(f"store = {str(self.path)!r}: is there already; allowed is a path that is free")
+            raise ValueError(f"store = {str(self.path)!r}: already exists; allowed is a path that does not exist")
         if not self.path.absolute().parent.is_dir():
-            raise ValueError(f"store = {str(self.path)!r}: allowed is a path in a folder that is there")
+            raise ValueError(f"store = {str(self.path)!r}: allowed is a path in an existing folder")
         self._draft = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex[:12]}.part")
         self._like: xr.DataArray | None = None
 
     def clear(self) -> None:
-        """Forgets all states so far: those that follow have other cells."""
+        """Discard all states so far, because the following ones have other cells."""
         self._like = None
         shutil.rmtree(self._draft, ignore_errors=True)
 
     def keep(self, years: float, heights: NDArray[Any], core: Callable[[], _core.Terrain], layout: Layout) -> None:
-        """Writes a state; nothing of it is held. ``core`` gives a terrain of its cells."""
+        """Write a state without keeping it in memory; ``core`` returns a terrain with its cells."""
         from .xarray import as_state, state_template
 
         if self._like is not None:
@@ -63,10 +63,10 @@ class States:
         y, x = (str(name) for name in state["elevation"].dims[1:])
         shards = (1, *(min(SHARD, -(-state.sizes[dim] // CHUNK) * CHUNK) for dim in (y, x)))
         for variable in state.variables.values():
-            # What a file that was given had of chunks and codecs is no concern of this store.
+            # The chunks and codecs of the input file do not apply to this store.
             mapping = variable.encoding.get("grid_mapping")
             variable.encoding = {} if mapping is None else {"grid_mapping": mapping}
-        # Not as `encoding=`, which would forget which coordinate says where the cells lie.
+        # Not passed as `encoding=`, which would drop the name of the coordinate with the georeference.
         state.variables["elevation"].encoding |= {"chunks": (1, CHUNK, CHUNK), "shards": shards, "_FillValue": np.nan}
         state.variables["time"].encoding = {"chunks": (SHARD,)}
         state.to_zarr(self._draft, mode="w-", zarr_format=3, consolidated=False)
@@ -80,11 +80,11 @@ class States:
         array[count:] = values
 
     def finish(self) -> xr.Dataset:
-        """Puts the store in its place, and opens it: a chunk of dask's is a shard."""
+        """Rename the complete store to its path and open it with one dask chunk per shard."""
         import xarray as xr
 
         if self._like is None:
-            raise ValueError("save_every: no step of the last level reached it, so there is no map to keep")
+            raise ValueError("save_every: no step of the last level reached it, so there is no map to record")
         os.rename(self._draft, self.path)
         found = xr.open_zarr(self.path, chunks=None, consolidated=False, decode_coords="all")
         sides = zip(found["elevation"].dims, (1, SHARD, SHARD), strict=True)
@@ -95,7 +95,7 @@ class States:
         return self
 
     def __exit__(self, *stopped: object) -> None:
-        # Once it is in place there is no draft.
+        # After `finish` there is no draft.
         with contextlib.suppress(OSError):
             shutil.rmtree(self._draft)
 

@@ -1,4 +1,4 @@
-"""Terrain: heights, layers and tables as NumPy has them."""
+"""Terrain: heights, layers and tables as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 class Layers(Mapping[str, Array]):
-    """Layers by name; a layer is made into an array when it is asked for."""
+    """Layers by name; a layer is converted to an array when it is first read."""
 
     def __init__(self, core: _core.Terrain) -> None:
         self._core = core
@@ -51,22 +51,24 @@ def _fixed(array: Array) -> Array:
 
 
 class Terrain(CoreHolder):
-    """A terrain: heights in metres, layers, tables, and where it lies. It does not change; its arrays may be copied and changed.
+    """A terrain: heights in metres, layers, tables and georeference.
+
+    A terrain is immutable: its arrays are read-only; copy them to change them.
 
     Parameters
     ----------
-    height : array of rows and columns, metres
-        Rows run from north to south, columns from west to east. NaN is no data.
+    height : array, (rows, columns), metres
+        Heights; rows from north to south, columns from west to east. NaN means no data.
     cell_size : float, metres
         Side of a square cell.
     nodata : float, optional
-        A further number that stands for no data.
-    sea_level : float, optional, metres
-        Below it there is sea.
-    edges : "open", "closed", or a dict of north, east, south, west, optional
-        What happens at the sides.
+        A value besides NaN that means no data.
+    sea_level : float, metres, optional
+        Elevation of the sea surface; by default there is no sea.
+    edges : str or dict, optional
+        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side (north, east, south, west).
     layers : dict of arrays, optional
-        Further layers by the names that models know them by.
+        Further layers, by the names under which models declare them.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class Terrain(CoreHolder):
         self._height: Array | None = None
         #: Layers by name.
         self.layers = Layers(core)
-        #: What was done, as the command's reports have it; None of a terrain that no run made.
+        #: Report of the run, as the command writes it; None if the terrain is not the result of a run.
         self.report = report
 
     @classmethod
@@ -98,14 +100,14 @@ class Terrain(CoreHolder):
 
     @property
     def height(self) -> Array:
-        """Heights in metres; NaN where there is no data."""
+        """Heights in metres; NaN in no-data cells."""
         if self._height is None:
             self._height = _fixed(self._core.height())
         return self._height
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Numbers of rows and columns."""
         return self._core.shape
 
     @property
@@ -115,23 +117,23 @@ class Terrain(CoreHolder):
 
     @property
     def sea_level(self) -> float | None:
-        """Sea level in metres, if there is a sea."""
+        """Sea level in metres; None if there is no sea."""
         return self._core.sea_level
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit of each layer; "1" of pure numbers."""
+        """Unit of each layer; "1" for dimensionless values."""
         return {name: self._core.about(name)[0] for name in self.layers}
 
     @property
     def tables(self) -> dict[str, dict[str, Array]]:
-        """Things rather than cells: columns of each table by name."""
+        """Tables of objects that are not cells: the columns of each table, by name."""
         tables = self._core.tables()
         return {name: {column: values for column, (_, values) in table.items()} for name, table in tables.items()}
 
     @property
     def crs(self) -> str | None:
-        """The coordinate reference system, as ``EPSG:code``, if it has one."""
+        """The coordinate reference system as ``EPSG:code``; None if it is not known."""
         epsg = self._core.place[1]
         return None if epsg is None else f"EPSG:{epsg}"
 
@@ -151,7 +153,13 @@ class Terrain(CoreHolder):
         return row_coordinates(self._core)
 
     def to_xarray(self) -> xarray.Dataset:
-        """A Dataset of heights and layers, with units, coordinates and reference system."""
+        """Return a Dataset of heights and layers, with units, coordinates and coordinate reference system.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed.
+        """
         try:
             from .xarray import as_dataset
         except ImportError as missing:
@@ -159,19 +167,22 @@ class Terrain(CoreHolder):
         return as_dataset(self._core, self.report, None)
 
     def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
-        """A picture in perspective: see :func:`thalweg.view`."""
+        """Draw the terrain in perspective; see :func:`thalweg.view`."""
         return view(self, path, **options)
 
     def shade(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
-        """A shaded map: see :func:`thalweg.shade`."""
+        """Draw the terrain as a shaded map; see :func:`thalweg.shade`."""
         return shade(self, path, **options)
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Writes the heights into a file: see :func:`thalweg.save`."""
+        """Write the heights or a layer to a file; see :func:`thalweg.save`."""
         save(self, path, **options)
 
     def fingerprints(self) -> dict[str, str]:
-        """Fingerprint of the ground, of each layer and table: the command's reports have the same ones for the same bits."""
+        """Return fingerprints of the elevation and of each layer and table.
+
+        The command's reports have the same fingerprints for the same values.
+        """
         return self._core.fingerprints()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""World: tiles of worlds of any size."""
+"""World: a world of any size, computed tile by tile."""
 
 from __future__ import annotations
 
@@ -14,36 +14,39 @@ from ._results import new_terrain
 
 
 class Course(NamedTuple):
-    """The way of water."""
+    """A flow path."""
 
-    #: Eastward and southward world metres, and the height, of each cell.
+    #: World coordinates in metres, eastward and southward, and height in metres of each cell, downstream.
     points: NDArray[np.float64]
-    #: "sea", "rim" or "inland"; None where it was not followed to its end.
+    #: "sea", "rim" (the open edge of the world) or "inland" (an inland outlet); None if the path was cut off before.
     end: str | None
 
 
 class WorldRiver(NamedTuple):
-    """A river as far as it lies in the rectangle that was asked for."""
+    """The part of a river inside a rectangle."""
 
-    #: Its number: the same in all tiles, and on all levels on which it is a river.
+    #: Number of the river: the same in all tiles, and on all levels on which it is a river.
     id: int
-    #: The larger river that it joins.
+    #: Number of the larger river that it joins; None if it joins none inside the rectangle.
     into: int | None
-    #: Of each vertex, downstream: eastward and southward world metres, height, catchment in m², discharge in m³/s.
+    #: The vertices, downstream. Columns: world coordinates eastward and southward and height in metres, drainage area
+    #: in m², discharge in m³/s.
     vertices: NDArray[np.float64]
 
 
 class World:
-    """A world at all its levels: any tile of any level is made as it is asked for, the same bits in any order.
+    """A world with all its levels, whose tiles are computed on demand.
+
+    The result is bit-identical for any order of requests.
 
     Parameters
     ----------
-    recipe : Recipe, or what :class:`Recipe` takes
-        What the world is made of; ``"endless"`` has continents without end.
-    tile : int, 16 to 4096
-        Cells of a tile's side.
-    cells, seed
-        As :class:`Recipe` has them.
+    recipe : Recipe, str, path or dict
+        The recipe, or any source that :class:`Recipe` accepts; ``"endless"`` has continents without end.
+    tile : int, default 512
+        Side of a tile in cells, 16 to 4096.
+    cells, seed : int, optional
+        See :class:`Recipe`.
     """
 
     @named
@@ -52,10 +55,24 @@ class World:
 
     @named
     def tile(self, level: int, x: float, y: float, *, xarray: bool | None = None) -> Any:
-        """The tile of a level that holds a place, in world metres eastward (x) and southward (y).
+        """Compute the tile of a level that contains a point.
 
-        A Dataset where xarray is installed, else a :class:`Terrain`: ``height``; ``discharge``; ``rec``, the neighbour that a cell drains to; ``area``, its
-        catchment. Coordinates are world metres; y counts northward, as on all maps, so that it is the negative of metres southward.
+        Parameters
+        ----------
+        level : int
+            The level; 0 is the coarsest.
+        x, y : float, metres
+            World coordinates of the point, eastward and southward.
+        xarray : bool, optional
+            If True, return a Dataset; if False, a :class:`Terrain`. By default, return a Dataset if xarray is
+            installed.
+
+        Returns
+        -------
+        xarray.Dataset or Terrain
+            ``height``; ``discharge``; ``rec``, the neighbour to which a cell drains; ``area``, its drainage area.
+            Coordinates are world metres; as on all maps, y increases northward and is therefore the negative of the
+            metres southward.
         """
         return new_terrain(self._core.tile(level, x, y), xarray)
 
@@ -63,34 +80,68 @@ class World:
     def window(
         self, level: int, row: int, column: int, rows: int, columns: int, *, xarray: bool | None = None
     ) -> Any:
-        """A rectangle of a level's cells, as :meth:`tile` gives them."""
+        """Compute a rectangle of a level's cells, with the same content as :meth:`tile`.
+
+        Parameters
+        ----------
+        level : int
+            The level; 0 is the coarsest.
+        row, column : int
+            The first cell of the rectangle.
+        rows, columns : int
+            Size of the rectangle in cells.
+        xarray : bool, optional
+            As for :meth:`tile`.
+        """
         return new_terrain(self._core.window(level, (row, column), (rows, columns)), xarray)
 
     def width(self, level: int) -> float:
-        """Width of a level's cells in metres."""
+        """Return the width of a level's cells in metres."""
         return self._core.width(level)
 
     def bounds(self, level: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """First row and column of a level, and those after the last."""
+        """Return the first row and column of a level, and the row and column after its last."""
         (top, left), (bottom, right) = self._core.bounds(level)
         return (top, left), (bottom, right)
 
     def height_at(self, x: float, y: float, level: int) -> float:
-        """Height of the ground at a place, in metres, on a level."""
+        """Return the elevation in metres at a point on a level; ``x`` and ``y`` as for :meth:`tile`."""
         return self._core.height_at(x, y, level)
 
     def follow(self, level: int, x: float, y: float, most: int = 1_000_000) -> Course:
-        """The way of water from a place to where it ends, at most so many cells."""
+        """Compute the flow path from a point to its end.
+
+        Parameters
+        ----------
+        level : int
+            The level; 0 is the coarsest.
+        x, y : float, metres
+            World coordinates of the point, eastward and southward.
+        most : int, default 1_000_000
+            Greatest number of cells of the path; a longer path is cut off.
+        """
         return Course(*self._core.follow(level, x, y, most))
 
     def rivers(self, level: int, row: int, column: int, rows: int, columns: int, *, least: float) -> list[WorldRiver]:
-        """Rivers of a rectangle of a level's cells with catchments of ``least`` m² and more, cut at its rim."""
+        """Compute the rivers in a rectangle of a level's cells, clipped to the rectangle.
+
+        Parameters
+        ----------
+        level, row, column, rows, columns : int
+            The rectangle, as for :meth:`window`.
+        least : float, m²
+            Smallest drainage area of a river.
+
+        Returns
+        -------
+        list of WorldRiver
+        """
         found = self._core.rivers(level, (row, column), (rows, columns), least)
         return [WorldRiver(id, into, np.asarray(vertices, dtype=np.float64)) for id, into, vertices in found]
 
     @property
     def recipe(self) -> Recipe:
-        """What it is made of."""
+        """The recipe of the world."""
         return Recipe._of(self._core.recipe)
 
     def __repr__(self) -> str:

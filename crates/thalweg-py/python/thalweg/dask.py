@@ -1,10 +1,11 @@
-"""Work that is larger than memory, on the workers of Dask: drainage, models and worlds into stores.
+"""Processing of data larger than memory on Dask workers: drainage, models and worlds, written to stores.
 
-A plan is cut into stages, and a stage into tiles; each task is a tile of a stage, and writes its shards by itself. What goes through the
-scheduler are the numbers of tiles: summaries lie on the disk that all workers share. What is done is marked there, so a task that is begun
-again, after its worker was lost or in another session, makes nothing twice. The bytes are those of ``thalweg drain`` on one machine.
+A plan consists of stages, and a stage of tiles. Each task is a tile of a stage and writes its own shards. Only the
+numbers of tiles pass through the scheduler; summaries are on the disk that all workers share. Completed tasks are
+recorded there, so a task that is restarted, after its worker was lost or in another session, repeats no completed
+work. The bytes are those of ``thalweg drain`` on one machine.
 
-A scheduler runs what it is sent: listen on this machine alone, or use Dask's TLS.
+A scheduler executes any code that it receives: let it listen on this machine only, or use Dask's TLS.
 """
 
 from __future__ import annotations
@@ -22,28 +23,34 @@ from distributed import Client, as_completed, get_worker
 
 from . import _core
 from ._keywords import named
+from ._operations import declared
 from ._recipe import Recipe
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import xarray as xr
 
-#: How often a task is begun anew when its worker is lost or its disk refuses.
+    from ._options import DrainStoreOptions
+
+#: Number of retries of a task when its worker is lost or a write to its disk fails.
 RETRIES = 3
 
-#: Bytes from which on glibc takes memory from the system for a piece alone, and that it keeps: where it comes to by itself unless told otherwise.
+#: glibc's thresholds in bytes above which it maps an allocation separately, and below which it keeps free memory: the
+#: values at which it arrives by itself if they are not set.
 _ALONE, _KEPT = 32 << 20, 64 << 20
 
 _works: dict[tuple[int, str], _core.Work] = {}
 
 
 def _keep_memory() -> None:
-    """Lets a worker keep what a tile frees for the next.
+    """Let a worker reuse the memory that a tile has freed for the next one.
 
-    Dask has its workers give back all they can at once, and so every array of a tile's is asked of the system, and zeroed by it, anew: that took
-    as long as the tiles themselves.
+    Dask configures its workers to return free memory at once, so that the system would have to provide and zero the
+    memory of every array of a tile again: this took as long as the tiles themselves.
     """
     if sys.platform == "linux":
-        # Other libraries of C than glibc have no such function.
+        # Only glibc has this function.
         with contextlib.suppress(OSError, AttributeError):
             libc = ctypes.CDLL(None)
             libc.mallopt(-3, _ALONE)
@@ -51,11 +58,11 @@ def _keep_memory() -> None:
 
 
 def _work(plan: str) -> _core.Work:
-    """The plan, opened once in a process."""
+    """Return the plan, which is opened once per process."""
     key = (os.getpid(), plan)
     if key not in _works:
         with contextlib.suppress(ValueError):
-            # As many threads as Dask gives the worker, and no more.
+            # The number of threads that Dask assigns to the worker.
             _core.set_threads(get_worker().state.nthreads)
         _keep_memory()
         _works.clear()
@@ -66,18 +73,18 @@ def _work(plan: str) -> _core.Work:
 def _tile(plan: str, stage: int, tile: int) -> None:
     missing = _work(plan).tile(stage, tile)
     if missing is not None:
-        raise RuntimeError(f"tile {tile} of stage {stage} waits: {missing}")
+        raise RuntimeError(f"tile {tile} of stage {stage} cannot run yet: {missing}")
 
 
 def _solve(plan: str, stage: int) -> None:
     missing = _work(plan).solve(stage)
     if missing is not None:
-        raise RuntimeError(f"stage {stage} waits: {missing}")
+        raise RuntimeError(f"stage {stage} cannot be solved yet: {missing}")
 
 
 @contextlib.contextmanager
 def _client(client: Client | None) -> Iterator[Client]:
-    """The client, or one with workers of its own on this machine."""
+    """Yield the client, or a new one with workers on this machine."""
     if client is not None:
         yield client
         return
@@ -86,9 +93,21 @@ def _client(client: Client | None) -> Iterator[Client]:
 
 
 def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dict[str, Any]:
-    """Does what is left of a plan that ``thalweg plan``, :func:`drain` or :func:`build` wrote; returns the report.
+    """Execute the remaining tasks of a plan that ``thalweg plan``, :func:`drain` or :func:`build` has written.
 
-    Workers must see the plan, its source and its store under the paths that the plan names.
+    Workers must be able to access the plan, its source and its store at the paths that the plan contains.
+
+    Parameters
+    ----------
+    plan : path
+        The plan's file.
+    client : distributed.Client, optional
+        The workers; by default some on this machine.
+
+    Returns
+    -------
+    dict
+        The report.
     """
     path = str(Path(plan).absolute())
     work = _core.Work(path)
@@ -105,8 +124,20 @@ def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dic
 
 
 def open(store: str | os.PathLike[str]) -> xr.Dataset:
-    """A store as a Dataset backed by dask: a chunk is a shard, which is what is read and decoded at once."""
-    # Here alone: to import it takes a worker, who has no use for it, as long as two tiles.
+    """Open a store as a Dataset of dask arrays.
+
+    Each dask chunk is one shard, the unit in which stores are read and decoded.
+
+    Parameters
+    ----------
+    store : path
+        The store's folder.
+
+    Returns
+    -------
+    xarray.Dataset
+    """
+    # Imported here only, because a worker does not need it and would take as long to import it as for two tiles.
     import xarray as xr
 
     found = xr.open_zarr(os.fspath(store), chunks=None)
@@ -127,46 +158,44 @@ def _done(store: str | os.PathLike[str], plan: Path, client: Client | None) -> x
     return dataset
 
 
-@named
+@declared("drain", in_store=True)
 def drain(
     source: str | os.PathLike[str],
     store: str | os.PathLike[str],
     client: Client | None = None,
     *,
     tile: int = 1024,
-    threshold: float | None = None,
-    outlets: list[tuple[int, int]] | tuple[()] = (),
     cell_size: float | None = None,
     unit: str | None = None,
     sea_level: float | None = None,
     edges: str = "open",
-    depressions: bool = False,
-    outlines: bool = True,
+    **options: Unpack[DrainStoreOptions],
 ) -> xr.Dataset:
-    """Works out where water goes on an elevation model of any size, into a store: the same bits as :func:`thalweg.drain`.
+    """{page}
+
+    The elevation model may be of any size, and the result goes into a store. The bits are those of :func:`thalweg.drain`.
 
     Parameters
     ----------
     source : path
-        A GeoTIFF or COG, read by windows; files of other formats are read whole by every worker.
+        A GeoTIFF or COG, which is read by windows; files of other formats are read whole by every worker.
     store : path
-        A folder whose name ends in ``.zarr``; what is there of the same work already is kept.
+        A folder whose name ends in ``.zarr``. Finished tiles of the same work are kept.
     client : distributed.Client, optional
-        The workers; if none is given, some on this machine.
+        The workers; by default some on this machine.
     tile : int
         Cells of a tile's side.
-    threshold, outlets, cell_size, unit, sea_level, edges
-        As :func:`thalweg.drain` has them; ``edges`` is "open" or "closed".
-    depressions : bool
-        Whether the tree of depressions is written beside the store as a table, ``X.depressions.csv``.
-    outlines : bool
-        Whether the outlines of lakes are written beside the store.
+    cell_size, unit, sea_level
+        As in :func:`thalweg.drain`.
+    edges : "open" or "closed"
+        What happens at the four sides.
+    {options}
 
     Returns
     -------
     xarray.Dataset
-        ``height``, ``filled``, ``direction``, ``angle``, ``area``, ``basin``, ``order``, ``lake``, ``depth``, read when they are asked for. Streams lie
-        beside the store as FlatGeobuf.
+        ``height``, ``filled``, ``direction``, ``angle``, ``area``, ``basin``, ``order``, ``lake``, ``depth``, which are
+        read on demand. Streams are written next to the store as FlatGeobuf, depressions as ``X.depressions.csv``.
     """
     if edges not in ("open", "closed"):
         raise ValueError(f"edges = {edges!r}: allowed is one of open, closed")
@@ -178,14 +207,11 @@ def drain(
         Path(store).absolute(),
         plan,
         tile,
-        threshold=threshold,
+        dict(options),
         closed=edges == "closed",
         sea_level=sea_level,
-        outlets=[(int(row), int(column)) for row, column in outlets],
         cell_size=cell_size,
         metres=unit == "metre",
-        depressions=depressions,
-        no_outlines=not outlines,
     )
     return _done(store, plan, client)
 
@@ -205,27 +231,34 @@ def apply(
     edges: str = "open",
     **parameters: Any,
 ) -> xr.Dataset:
-    """Runs a model of finite reach over an elevation model of any size, into a store: the bits of ``thalweg apply``.
+    """Run a model of finite reach over an elevation model of any size, and write the result to a store.
+
+    The result is bit-identical to that of ``thalweg apply``.
 
     Parameters
     ----------
     model : str
-        The model's name, one of :mod:`thalweg.models`. One that reaches over the whole map is refused.
+        Name of the model, one of :mod:`thalweg.models`. Models that depend on the whole map are refused.
     source, store, client, tile
-        As :func:`drain` has them; a store is a source, too.
-    seed : int
-        The seed of the model's random numbers.
-    layers : dict of paths
-        Files of the layers that the model is to heed or needs, of the map's size.
-    cell_size, unit, sea_level, edges
-        As :func:`drain` has them.
+        See :func:`drain`; the source may also be a store.
+    seed : int, default 1
+        Seed of the model's random numbers.
+    layers : dict of paths, optional
+        Files of the layers that the model requires or uses, by name; they must have the size of the map.
+    cell_size, unit, sea_level, edges : optional
+        See :func:`drain`.
     **parameters
-        The model's own.
+        Parameters of the model.
 
     Returns
     -------
     xarray.Dataset
-        ``height`` and the layers that the model leaves, read when they are asked for.
+        ``height`` and the layers that the model writes, read on demand.
+
+    Raises
+    ------
+    ValueError
+        If the model does not have finite reach, or a value is out of range.
     """
     if edges not in ("open", "closed"):
         raise ValueError(f"edges = {edges!r}: allowed is one of open, closed")
@@ -258,25 +291,31 @@ def build(
     level: int | None = None,
     rect: tuple[float, float, float, float] | None = None,
 ) -> xr.Dataset:
-    """Builds a recipe's world of any size, or a rectangle of it, into a store: solved whole on its global levels, refined tile by tile beyond.
+    """Build a world of any size from a recipe, or a rectangle of it, and write it to a store.
+
+    The global levels are solved as a whole; beyond them, the world is refined tile by tile.
 
     Parameters
     ----------
-    recipe : Recipe, or what :class:`thalweg.Recipe` takes
-        What the world is made of; it must have local levels.
+    recipe : Recipe, str, path or dict
+        The recipe, or any source that :class:`thalweg.Recipe` accepts; it must have refinement levels.
     store, client, tile
-        As :func:`drain` has them.
-    cells, seed
-        Cells on the long side, and the world's seed.
+        See :func:`drain`.
+    cells : int, optional
+        Number of cells on the longer side.
+    seed : int, optional
+        Seed of the world.
     level : int, optional
-        The level that is built: 0 has the recipe's widest cells, each further one cells of half the width. The recipe's last, if not said.
+        The level to build: 0 has the widest cells, and each further level has cells of half the width. By default, the
+        last level of the recipe.
     rect : (west, north, east, south), metres, optional
-        This part of the level alone, in the world's metres eastward and southward. A world without end is built so.
+        Build only this part of the level, in world coordinates eastward and southward. It is the way to
+        build part of a world without end.
 
     Returns
     -------
     xarray.Dataset
-        ``height``, ``direction``, ``area``, ``lake``.
+        ``height``, ``direction``, ``area`` and ``lake``, read on demand.
     """
     plan = _beside(store, "plan.json")
     made = Recipe(recipe, cells=cells, seed=seed)

@@ -1,4 +1,7 @@
-"""Every model of the library as a function. Functions, pages and stubs are made from the library's declarations, when this is loaded."""
+"""Every model of the library as a function.
+
+The functions and their docstrings are made from the library's declarations when this module is imported.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,30 @@ from ._inputs import read_terrain
 from ._results import wrap_heights, wrap_terrain
 from ._run import Run, drive
 
-#: What every function takes beside its model's parameters: its default, and what it is.
+#: Parameters of every function besides those of its model: default, type and description.
 COMMON: dict[str, tuple[Any, str, str]] = {
-    "cell_size": (None, "float, metres", "Side of a cell; of an array it must be said."),
-    "nodata": (None, "float", "A number beside NaN that stands for no data."),
-    "unit": (None, '"metre"', "Takes coordinates as metres whatever the map says; degrees stay refused."),
-    "sea_level": (None, "float, metres", "Below it there is sea."),
-    "edges": ("open", '"open", "closed", or a dict of sides', "What happens at the four sides of the map."),
-    "layers": (None, "dict of arrays", "Layers that the model is to heed or needs, by name."),
-    "seed": (1, "int", "The seed of its random numbers."),
-    "progress": (None, "bool or callable", "True shows a bar of tqdm's; a callable is given each Step."),
-    "full": (False, "bool", "True gives back all that the run leaves: heights, layers, tables, report."),
+    "cell_size": (None, "float, metres", "Side of a cell; required for an array."),
+    "nodata": (None, "float", "A value besides NaN that means no data."),
+    "unit": (None, '"metre"', "Treats coordinates as metres, whatever unit the map has; degrees are still refused."),
+    "sea_level": (None, "float, metres", "Elevation of the sea surface."),
+    "edges": ("open", '"open", "closed", or a dict of sides', "Boundary conditions at the four sides of the map."),
+    "layers": (None, "dict of arrays", "Layers that the model requires or uses, by name."),
+    "seed": (1, "int", "Seed of the random numbers."),
+    "progress": (None, "bool or callable", "True shows a tqdm progress bar; a callable is called with each Step."),
+    "full": (False, "bool", "True returns all results of the run: heights, layers, tables, report."),
 }
 
-#: What functions of models that make ground take as well.
-SHAPE = (None, "(rows, columns)", "Makes ground of so many cells where no dem is given.")
+#: A further parameter of the functions of base models, which create terrain.
+SHAPE = (None, "(rows, columns)", "Size in cells of the terrain to create, if no dem is passed.")
 
 __all__: list[str] = []
 
 
 def _common(page: _core._Page) -> dict[str, str]:
-    """What a function takes beside its model's parameters: by its name what it is. A parameter of the same name comes first; what all take is
-    the world's then, and says so."""
+    """Return the entries of ``COMMON`` that a function takes, by the names of its keywords.
+
+    If the model has a parameter of the same name, the common one gets the prefix ``world_``.
+    """
     own = {parameter["name"] for parameter in page["parameters"]}
     names = [name for name in COMMON if name != "full" or page["family"] != "analysis"]
     shape = {"shape": "shape"} if page["family"] == "base" else {}
@@ -41,7 +46,7 @@ def _common(page: _core._Page) -> dict[str, str]:
 
 
 def _parameters(page: _core._Page) -> dict[str, Any]:
-    """Names and defaults of a function's keywords, in their order."""
+    """Return the names and defaults of a function's keywords, in their order."""
     common = {name: (COMMON | {"shape": SHAPE})[what][0] for name, what in _common(page).items()}
     return {parameter["name"]: parameter["default"] for parameter in page["parameters"]} | common
 
@@ -59,7 +64,7 @@ def _signature(page: _core._Page) -> inspect.Signature:
 
 
 def _page(page: _core._Page) -> str:
-    """The page that help() shows."""
+    """Return the docstring of a function."""
     lines = [page["summary"], ""]
     lines += [line.removeprefix(" ").rstrip() for line in page["page"].splitlines()]
     lines += ["", f"Source: {page['source'].rstrip('.')}.", "", "Parameters", "----------"]
@@ -74,9 +79,14 @@ def _page(page: _core._Page) -> str:
         lines += [f"{name} : {kind}, default {default}", f"    {meaning}"]
     lines += ["", "Returns", "-------"]
     if page["family"] == "analysis":
-        lines.append("Dataset for a DataArray or a Dataset, else Terrain: heights as they were, and the layers that it writes.")
+        lines.append(
+            "Dataset or Terrain\n    A Dataset for a DataArray or a Dataset, otherwise a Terrain,"
+            "\n    with the unchanged heights and the layers that the model writes."
+        )
     else:
-        lines.append("Heights in the kind that was given: an array for an array, a DataArray for a DataArray; with full=True all.")
+        lines.append(
+            "array, DataArray, Dataset or Terrain\n    Heights, in the type of dem; with full=True, all results."
+        )
     for head, specs in (("Needs", page["needs"]), ("Uses", page["uses"]), ("Writes", page["writes"])):
         if specs:
             lines += ["", head, "-" * len(head)]

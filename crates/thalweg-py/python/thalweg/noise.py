@@ -1,4 +1,7 @@
-"""Noise as a function of the place: windows of one world agree bit for bit. Base models lay it as ground (``thalweg.gradient_noise``)."""
+"""Noise as a function of the position: overlapping windows of one world are bit-identical.
+
+Base models create terrain from it (``thalweg.gradient_noise``).
+"""
 
 from __future__ import annotations
 
@@ -26,28 +29,38 @@ def fractal(
     seed: int = 1,
     origin: tuple[int, int] = (0, 0),
 ) -> NDArray[np.float32]:
-    """A sum of octaves of gradient noise (Perlin 2002).
+    """Compute a sum of octaves of gradient noise (Perlin 2002).
 
     Parameters
     ----------
     shape : (rows, columns)
-        Cells of the window.
+        Size of the window in cells.
     cell_size : float, metres
         Side of a cell.
-    wavelength : float, 0.01 to 1e8 metres
-        Of the first octave.
-    octaves : int, 1 to 24
-        How many; those narrower than two cells fade out.
-    gain : float, 0 to 1
-        Weight of each octave over that of the one before.
-    lacunarity : float, 1.1 to 8
-        By what wavelengths fall.
-    kind : "fbm", "billow" or "ridged"
-        How octaves are shaped: "fbm" has a standard deviation of 1/3 about 0, the others lie within 0 to 1, but for some thousandths above.
-    seed : int
-        Another seed, another noise.
-    origin : (row, column)
-        World cell of the window's first.
+    wavelength : float, metres
+        Wavelength of the first octave, 0.01 to 1e8.
+    octaves : int, default 8
+        Number of octaves, 1 to 24; octaves whose wavelength is below two cells are faded out.
+    gain : float, default 0.5
+        Ratio of the weights of an octave and the one before it, 0 to 1.
+    lacunarity : float, default 2.0
+        Ratio of the wavelengths of an octave and the one after it, 1.1 to 8.
+    kind : "fbm", "billow" or "ridged", default "fbm"
+        Shape of the octaves. "fbm" has mean 0 and a standard deviation of 1/3; the others range from 0 to 1, or a few
+        thousandths above 1.
+    seed : int, default 1
+        Seed of the noise.
+    origin : (row, column), default (0, 0)
+        World cell of the window's first cell.
+
+    Returns
+    -------
+    array of float32, (rows, columns)
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
     """
     rows, columns = shape
     values: Any = _core.fractal((rows, columns), cell_size, kind, octaves, wavelength, gain, lacunarity, seed, origin)

@@ -1,4 +1,7 @@
-"""Slopes of the ground: central differences, one-sided beside a rim or missing data; NaN where there is no data."""
+"""Slopes of the terrain, by central differences.
+
+Differences are one-sided at the edges of the map and next to no-data cells. Results are NaN in no-data cells.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,48 @@ __all__ = ["aspect", "gradient", "slope"]
 
 @named
 def slope(dem: Any, *, degrees: bool = False, cell_size: float | None = None, nodata: float | None = None) -> Any:
-    """Steepness of each cell: rise per metre, or degrees."""
+    """Compute the slope of each cell.
+
+    Parameters
+    ----------
+    dem : array, DataArray, Dataset or Terrain
+        Heights in metres.
+    degrees : bool, default False
+        If True, return angles in degrees, otherwise metres of rise per metre.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+
+    Returns
+    -------
+    array or DataArray
+    """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     values = _core.slope_of(given.core)
     if degrees:
         return given.wrap(np.degrees(np.arctan(values)), Label("slope", "degree", "Angle of the steepest descent."))
-    return given.wrap(values, Label("slope", "1", "Rise per metre along the steepest way."))
+    return given.wrap(values, Label("slope", "1", "Rise per metre along the steepest descent."))
 
 
 @named
 def gradient(dem: Any, *, cell_size: float | None = None, nodata: float | None = None) -> tuple[Any, Any]:
-    """Rise per metre eastward, and northward."""
+    """Compute the eastward and northward components of the gradient.
+
+    Parameters
+    ----------
+    dem : array, DataArray, Dataset or Terrain
+        Heights in metres.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+
+    Returns
+    -------
+    east, north : array or DataArray
+        Metres of rise per metre eastward and northward.
+    """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     east, north = _core.gradient(given.core)
     return (
@@ -37,9 +71,24 @@ def gradient(dem: Any, *, cell_size: float | None = None, nodata: float | None =
 
 @named
 def aspect(dem: Any, *, cell_size: float | None = None, nodata: float | None = None) -> Any:
-    """The way that the ground faces: degrees clockwise from north, 0 to 360; NaN on level ground."""
+    """Compute the aspect of each cell: the direction in which it slopes down.
+
+    Parameters
+    ----------
+    dem : array, DataArray, Dataset or Terrain
+        Heights in metres.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+
+    Returns
+    -------
+    array or DataArray
+        Degrees clockwise from north, 0 to 360; NaN where the terrain is level.
+    """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     east, north = _core.gradient(given.core)
     facing = np.degrees(np.arctan2(-east, -north)) % 360.0
     level = (east == 0.0) & (north == 0.0)
-    return given.wrap(np.where(level, np.nan, facing), Label("aspect", "degree", "Direction that the ground faces."))
+    return given.wrap(np.where(level, np.nan, facing), Label("aspect", "degree", "Direction in which the terrain slopes down."))

@@ -1,6 +1,7 @@
-"""DataArrays and Datasets, in and out; the accessor ``.tw``.
+"""Conversion from and to DataArrays and Datasets, and the accessor ``.tw``.
 
-Loading this registers the accessor; ``import thalweg`` loads it where xarray is loaded already, and whatever gives a Dataset does.
+Importing this module registers the accessor. ``import thalweg`` imports it if xarray is imported already, and so does
+every function that returns a Dataset.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ._arrays import HEIGHT, Input, Label, Layout, as_numbers, warn_caller
 from ._methods import METHODS
 from ._place import column_coordinates, row_coordinates, transform_of
 
-# What is given back has `.rio`, where that is installed.
+# Results have the accessor `.rio` if rioxarray is installed.
 with contextlib.suppress(ImportError):
     importlib.import_module("rioxarray")
 
@@ -34,7 +35,7 @@ STAND_INS = ("_FillValue", "missing_value", "nodata")
 
 
 def _dims(da: xr.DataArray, what: str) -> tuple[str, str]:
-    """Names of the dimensions of rows and columns."""
+    """Return the names of the dimensions of rows and columns."""
     names = [str(name) for name in da.dims]
     y = next((name for name in names if name.lower() in ROWS), None)
     x = next((name for name in names if name.lower() in COLUMNS), None)
@@ -46,7 +47,7 @@ def _dims(da: xr.DataArray, what: str) -> tuple[str, str]:
 
 
 def _flat(da: xr.DataArray, what: str) -> tuple[xr.DataArray, str, str]:
-    """The map with two dimensions, rows first; others must be of one item, as rasters of one band have."""
+    """Return the map with two dimensions, rows first; others must have length 1, as in rasters of one band."""
     y, x = _dims(da, what)
     others = [name for name in da.dims if name not in (y, x)]
     many = [name for name in others if da.sizes[name] != 1]
@@ -58,14 +59,15 @@ def _flat(da: xr.DataArray, what: str) -> tuple[xr.DataArray, str, str]:
 def _computed(da: xr.DataArray, what: str) -> Array:
     if da.chunks is not None:
         warn_caller(
-            f"{what} is backed by dask and is computed whole: its {da.size} cells come into memory, for water may run from any one to any other. "
-            "A map that does not fit is worked on catchment by catchment (.isel), or made by tiles (thalweg.World)"
+            f"{what} is backed by dask and is computed whole: its {da.size} cells are loaded into memory, because "
+            "water may flow from any cell to any other. If a map does not fit into memory, process it catchment by catchment "
+            "(.isel), or compute the world by tiles (thalweg.World)"
         )
     return np.asarray(da.data if da.chunks is None else da.compute().data)
 
 
 def _step(da: xr.DataArray, dim: str, what: str) -> tuple[float, float] | None:
-    """The first coordinate along a dimension, and the distance to the next; None where there are none."""
+    """Return the first coordinate along a dimension and the distance to the next one; None if there are none."""
     if dim not in da.coords or da.sizes[dim] < 2:
         return None
     values = np.asarray(da.coords[dim].values)
@@ -76,12 +78,12 @@ def _step(da: xr.DataArray, dim: str, what: str) -> tuple[float, float] | None:
     steps = np.diff(values)
     if step == 0.0 or not np.all(np.abs(steps - step) <= 1e-3 * abs(step)):
         low, high = steps.min(), steps.max()
-        raise ValueError(f"{what} has coordinates {dim} in steps of {low:g} to {high:g}: allowed are even ones; resample it")
+        raise ValueError(f"{what} has coordinates {dim} in steps of {low:g} to {high:g}: allowed are equal steps; resample it")
     return float(values[0]), float(step)
 
 
 def _system(da: xr.DataArray, dims: Sequence[str]) -> dict[str, Any]:
-    """What coordinates say of their reference system, as the core is told."""
+    """Return the coordinate reference system of a map, in the form that the core expects."""
     name = da.encoding.get("grid_mapping") or da.attrs.get("grid_mapping") or "spatial_ref"
     attrs = da.coords[name].attrs if name in da.coords else {}
     wkt = str(attrs.get("crs_wkt") or attrs.get("spatial_ref") or da.attrs.get("crs") or "")
@@ -101,7 +103,7 @@ def _system(da: xr.DataArray, dims: Sequence[str]) -> dict[str, Any]:
 
 
 def _laid(da: xr.DataArray, y: str, x: str, what: str) -> tuple[tuple[float, ...] | None, bool, bool]:
-    """The affine transform of the cells from the north-west, and whether rows and columns must be turned for it."""
+    """Return the affine transform from the north-western corner, and True for rows or columns to reverse for it."""
     down, right = _step(da, y, what), _step(da, x, what)
     if down is None or right is None:
         return None, False, False
@@ -132,11 +134,14 @@ def _layout(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> Lay
 
 
 def _check_scale(da: xr.DataArray, what: str) -> None:
-    """Refuses codes that are no metres yet: xarray leaves scale and offset among the attributes where it was asked not to apply them."""
+    """Raise a ValueError for values that are not yet metres.
+
+    xarray leaves scale and offset in the attributes if it was asked not to apply them.
+    """
     for name, none in (("scale_factor", 1.0), ("add_offset", 0.0)):
         value = float(da.attrs.get(name, none))
         if value != none:
-            raise ValueError(f"{what} has {name} = {value:g} among its attributes: its numbers are codes; open it with mask_and_scale=True")
+            raise ValueError(f"{what} has {name} = {value:g} among its attributes: its values are not scaled yet; open it with mask_and_scale=True")
 
 
 def _nodata(da: xr.DataArray) -> float | None:
@@ -158,7 +163,7 @@ def read_terrain(
     edges: Any,
     layers: Mapping[str, Any] | None,
 ) -> Input:
-    """A terrain from a DataArray, or from a Dataset with a variable ``height``, whose other maps are its layers."""
+    """Read a terrain from a DataArray, or from a Dataset with a variable ``height`` and layers as further variables."""
     kind = "array" if isinstance(dem, xr.DataArray) else "dataset"
     own: dict[str, xr.DataArray] = {}
     if isinstance(dem, xr.Dataset):
@@ -193,12 +198,12 @@ def read_terrain(
 
 
 def _known_layers() -> set[str]:
-    """Names of the layers that models read and write."""
+    """Return the names of the layers that models read and write."""
     return {name for page in _core.models() for spec in ("needs", "uses", "writes") for name, _, _ in page[spec]} | {"loose"}
 
 
 def read_map(values: xr.DataArray, what: str) -> tuple[Array, Layout]:
-    """A map of numbers that are no heights, with rows from north to south."""
+    """Return a map of values other than heights as an array with rows from north to south, and its layout."""
     flat, y, x = _flat(values, what)
     _, *turned = _laid(flat, y, x, what)
     layout = _layout(flat, (turned[0], turned[1]), "array")
@@ -209,7 +214,7 @@ def read_map(values: xr.DataArray, what: str) -> tuple[Array, Layout]:
 
 
 def cell_of(values: xr.DataArray) -> float:
-    """Side of a cell of a map in metres."""
+    """Return the side of a map's cells in metres."""
     flat, y, x = _flat(values, "direction")
     transform, *_ = _laid(flat, y, x, "direction")
     place = {"transform": transform, **_system(flat, (y, x))}
@@ -217,7 +222,7 @@ def cell_of(values: xr.DataArray) -> float:
 
 
 def _reference(epsg: int | None, transform: Sequence[float]) -> xr.DataArray:
-    """The coordinate that says where a map lies, as rioxarray and GDAL read it."""
+    """Return the coordinate with the georeference of a map, in the form that rioxarray and GDAL read."""
     attrs: dict[str, Any] = {"GeoTransform": " ".join(repr(float(number)) for number in transform)}
     if epsg is not None:
         try:
@@ -231,7 +236,7 @@ def _reference(epsg: int | None, transform: Sequence[float]) -> xr.DataArray:
 
 
 def as_dataset(core: _core.Terrain, report: Mapping[str, Any] | None, layout: Layout | None) -> xr.Dataset:
-    """Makes a Dataset of heights, layers and tables: on the coordinates of a layout, else on the terrain's own."""
+    """Return a Dataset of heights, layers and tables with the coordinates of a layout, by default the terrain's."""
     wrap: Callable[[Array, Label], xr.DataArray]
     if layout is None:
         coords: dict[str, Any] = {
@@ -269,7 +274,7 @@ def as_dataset(core: _core.Terrain, report: Mapping[str, Any] | None, layout: La
 
 
 def drainage_dataset(found: Any, layout: Layout, labels: Mapping[str, Label]) -> xr.Dataset:
-    """Makes a Dataset of a drainage, with its rivers among the attributes."""
+    """Return a Dataset of a drainage, with its rivers in the attributes."""
     maps = {name: layout.wrap(getattr(found, name), label) for name, label in labels.items() if getattr(found, name) is not None}
     made = xr.Dataset(maps)
     made.attrs["threshold_m2"] = found.summary["threshold_m2"]
@@ -278,7 +283,10 @@ def drainage_dataset(found: Any, layout: Layout, labels: Mapping[str, Label]) ->
 
 
 def _lines(rivers: Sequence[Any], like: xr.DataArray, layout: Layout) -> Any:
-    """Rivers as a GeoDataFrame in the map's coordinates; as they are where geopandas is missing or the map has no coordinates."""
+    """Return rivers as a GeoDataFrame in the coordinates of the map.
+
+    If geopandas is not installed or the map has no coordinates, return the rivers as a list.
+    """
     y, x = (str(name) for name in like.dims)
     if y not in like.coords or x not in like.coords:
         return list(rivers)
@@ -301,7 +309,7 @@ def _lines(rivers: Sequence[Any], like: xr.DataArray, layout: Layout) -> Any:
 def states_dataset(
     time: Sequence[float], maps: Sequence[Array], files: Sequence[str], core: _core.Terrain, layout: Layout
 ) -> xr.Dataset:
-    """Makes a Dataset of maps by time, or of the paths of the files that hold them."""
+    """Return a Dataset of maps by time, or of the paths of the files that contain them."""
     years = xr.DataArray(np.asarray(time), dims=("time",), attrs={"units": "a", "long_name": "Simulated years."})
     if files:
         return xr.Dataset({"files": ("time", np.asarray(files))}, coords={"time": years})
@@ -311,7 +319,7 @@ def states_dataset(
 
 
 def state_template(core: _core.Terrain, layout: Layout, heights: Array) -> xr.DataArray:
-    """Makes the DataArray whose coordinates all maps of a run have: those of the layout, else the terrain's own."""
+    """Return the DataArray whose coordinates all maps of a run have: those of the layout or else the terrain's."""
     if layout.is_xarray:
         made: xr.DataArray = layout.wrap(heights, HEIGHT)
         return made
@@ -319,7 +327,7 @@ def state_template(core: _core.Terrain, layout: Layout, heights: Array) -> xr.Da
 
 
 def as_state(years: float, heights: Array, place: xr.DataArray, layout: Layout) -> xr.DataArray:
-    """Makes a DataArray with the dimension ``time`` of length 1 from the heights at a time."""
+    """Return the heights at a time as a DataArray with the dimension ``time`` of length 1."""
     made = place.copy(data=layout.orient(heights)) if layout.is_xarray else place.copy(data=heights)
     made = made.rename("elevation").expand_dims(time=[float(years)])
     made.time.attrs.update(units="a", long_name="Simulated years.")
@@ -329,8 +337,12 @@ def as_state(years: float, heights: Array, place: xr.DataArray, layout: Layout) 
 
 
 class Accessor:
-    """``.tw`` of a DataArray of heights, or of a Dataset with a variable ``height``: the package's functions on it.
+    """The accessor ``.tw`` of a DataArray of heights, or of a Dataset with a variable ``height``.
 
+    Its methods are functions of the package, with the object as their first argument.
+
+    Examples
+    --------
     >>> dem.tw.drain(threshold=1e6)  # the same as thalweg.drain(dem, threshold=1e6)
     """
 

@@ -54,7 +54,7 @@ pub fn encode_animation(
         body.write_image_data(picture.rgb.as_slice().as_flattened())?;
     }
     if written != count {
-        return Err(io::Error::other(format!("{written} pictures where {count} were announced")));
+        return Err(io::Error::other(format!("{written} pictures were written; {count} were declared")));
     }
     Ok(body.finish()?)
 }
@@ -88,7 +88,7 @@ mod tests {
             encode_animation(Vec::new(), count, 12, pictures.into_iter().map(Ok)).unwrap_err().to_string()
         };
         assert!(refused(0, vec![]).contains("no picture"));
-        assert!(refused(3, frames(2)).contains("2 pictures where 3 were announced"));
+        assert!(refused(3, frames(2)).contains("2 pictures were written; 3 were declared"));
         refused(1, frames(2));
         let mut uneven = frames(2);
         uneven[1] = Picture::new([7, 5], [0; 3]);

@@ -83,7 +83,7 @@ impl Picture {
     /// If it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
     pub fn decode(reader: impl BufRead + Seek) -> io::Result<Self> {
         let mut reader = png::Decoder::new(reader).read_info()?;
-        let (info, other) = (reader.info(), || io::Error::other("is no PNG of 8-bit RGB"));
+        let (info, other) = (reader.info(), || io::Error::other("is not a PNG of 8-bit RGB"));
         if (info.color_type, info.bit_depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
             return Err(other());
         }

@@ -94,7 +94,7 @@ static TROPICAL: Ramp = Ramp {
 
 static REDROCK: Ramp = Ramp {
     name: "redrock",
-    about: "dry plateaus in beds: olive floors, red and buff beds by turns, pale rims",
+    about: "bedded dry plateaus: olive floors, alternating red and buff beds, pale rims",
     course: stops![
         0.00 112 112 84, 0.10 150 124 90, 0.22 176 112 78, 0.34 202 146 104, 0.44 170 96 68, 0.56 208 150 106,
         0.66 184 112 80, 0.78 214 176 134, 0.88 190 150 112, 1.00 216 200 166
@@ -103,7 +103,7 @@ static REDROCK: Ramp = Ramp {
 
 static SAND: Ramp = Ramp {
     name: "sand",
-    about: "a sand sea and its rocks: grey-brown flats, apricot dunes, pale crests, dark varnished rock",
+    about: "a sand sea with rocks: grey-brown flats, apricot dunes, pale crests, dark varnished rock",
     course: stops![
         0.00 176 146 108, 0.12 206 168 118, 0.30 230 194 142, 0.45 234 202 154, 0.60 196 152 112, 0.78 150 112 88,
         1.00 126 100 86
@@ -112,7 +112,7 @@ static SAND: Ramp = Ramp {
 
 static GIST_EARTH: Ramp = Ramp {
     name: "gist_earth",
-    about: "Matplotlib's map of that name (from Yorick): dark blue, green, ochre, pale rock",
+    about: "Matplotlib's colour map of that name (from Yorick): dark blue, green, ochre, pale rock",
     course: Course::Channels([
         points![
             0.0 0.0, 0.2824 0.1882, 0.4588 0.2714, 0.549 0.4719, 0.698 0.7176, 0.7882 0.7553, 1.0 0.9922
@@ -132,19 +132,19 @@ static GIST_EARTH: Ramp = Ramp {
 
 static GREY: Ramp = Ramp {
     name: "grey",
-    about: "black to white in even codes",
+    about: "black to white, linear in sRGB",
     course: Course::Channels([&[(0.0, 0.0), (1.0, 1.0)]; 3]),
 };
 
 static PLAIN: Ramp = Ramp {
     name: "plain",
-    about: "one light grey at all heights: relief by shade alone",
+    about: "one light grey at all heights, so that only shading shows relief",
     course: Course::Channels([&[(0.0, 0.7), (1.0, 0.7)]; 3]),
 };
 
 static VIRIDIS: Ramp = Ramp {
     name: "viridis",
-    about: "even steps from violet over green to yellow, for data (Smith and van der Walt 2015)",
+    about: "even steps from violet through green to yellow, for data (Smith and van der Walt 2015)",
     course: stops![
         0.000 68 1 84, 0.125 71 44 122, 0.250 59 81 139, 0.375 44 113 142, 0.500 33 144 141, 0.625 39 173 129,
         0.750 92 200 99, 0.875 170 220 50, 1.000 253 231 37
@@ -153,7 +153,7 @@ static VIRIDIS: Ramp = Ramp {
 
 static SEA: Ramp = Ramp {
     name: "sea",
-    about: "bathymetry: abyss (0) to the shore (1)",
+    about: "bathymetry: from the abyss (0) to the shore (1)",
     course: stops![
         0.00 16 36 74, 0.35 24 66 116, 0.65 40 105 155, 0.85 76 148 183, 1.00 134 194 205
     ],
@@ -161,7 +161,7 @@ static SEA: Ramp = Ramp {
 
 static ICE: Ramp = Ramp {
     name: "ice",
-    about: "snow and ice: blue depth to white",
+    about: "snow and ice: from blue depth to white",
     course: stops![
         0.0 38 84 124, 0.4 104 156 190, 0.75 190 217 230, 1.0 252 254 255
     ],
@@ -177,7 +177,7 @@ static SOIL: Ramp = Ramp {
 
 static WATER: Ramp = Ramp {
     name: "water",
-    about: "amounts of water: pale to dark blue",
+    about: "amounts of water: from pale to dark blue",
     course: stops![
         0.0 214 232 240, 0.3 140 193 224, 0.65 48 120 184, 1.0 12 36 92
     ],
@@ -185,7 +185,7 @@ static WATER: Ramp = Ramp {
 
 static SEDIMENT: Ramp = Ramp {
     name: "sediment",
-    about: "thickness of loose ground: pale sand to dark earth",
+    about: "sediment thickness: from pale sand to dark earth",
     course: stops![
         0.0 244 228 188, 0.4 222 176 104, 0.75 168 104 52, 1.0 92 48 28
     ],

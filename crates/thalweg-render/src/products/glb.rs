@@ -307,7 +307,7 @@ fn step(parts: &[&Part<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
             while !fits(least) {
                 least *= 2.0;
             }
-            let allowed = format!("{} m or more for parts of this size; chunks are smaller parts", least / 2.0);
+            let allowed = format!("{} m or more for parts of this size; use chunks for smaller parts", least / 2.0);
             Err(Error::value("precision", format!("{precision} m"), allowed))
         }
     }

@@ -249,7 +249,7 @@ impl<'a> MeshPoints<'a> {
 
 /// Returns the error for a terrain that has no triangles.
 pub(super) fn no_ground() -> Error {
-    Error::layer(GROUND.name, "has no four neighbouring cells with data to make a mesh of")
+    Error::layer(GROUND.name, "has no four neighbouring cells with data, which a mesh needs")
 }
 
 /// Returns the factor on elevations.

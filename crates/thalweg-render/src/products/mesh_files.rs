@@ -118,7 +118,7 @@ pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
     let meshes = || scene.parts.iter().map(|part| (part, &part.levels[0]));
     let corners: usize = meshes().map(|(_, mesh)| mesh.positions.len()).sum();
     let faces: usize = meshes().map(|(_, mesh)| mesh.indices.len() / 3).sum();
-    let too_many = || io::Error::other("a PLY of ours holds at most 2^32 - 1 corners");
+    let too_many = || io::Error::other("a PLY file can have at most 2^32 - 1 corners here");
     u32::try_from(corners).map_err(|_| too_many())?;
     let axes = if scene.up() == Up::Y { "x east, y up, z south" } else { "x east, y north, z up" };
     writeln!(writer, "ply\nformat binary_little_endian 1.0\ncomment thalweg {}", env!("CARGO_PKG_VERSION"))?;
@@ -185,7 +185,7 @@ fn colour_at(part: &MeshPart, picture: Option<&Picture>, uv: [f32; 2]) -> [u8; 4
 /// ```
 pub fn write_stl(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     let count = u32::try_from(mesh.indices.len() / 3)
-        .map_err(|_| io::Error::other("an STL holds at most 2^32 - 1 triangles"))?;
+        .map_err(|_| io::Error::other("an STL file can have at most 2^32 - 1 triangles"))?;
     let mut header = [b' '; 80];
     let title = b"thalweg terrain, metres"; // must not begin with `solid`, which marks a text file
     header[..title.len()].copy_from_slice(title);

@@ -1,9 +1,11 @@
 //! Normal maps and bump maps for renderers.
 
 use std::io::{self, Write};
+use std::ops::RangeFull;
 
 use crate::pictures::png_file::write_png;
 use crate::products::slope::{gradient, normal};
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Field, Terrain};
 
 /// The bit depth of a channel.
@@ -14,6 +16,27 @@ pub enum Depth {
     Eight,
     /// 16 bits.
     Sixteen,
+}
+
+/// As an option of an operation: 8 or 16.
+impl OptionType for Depth {
+    type Within = RangeFull;
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::OneOf(&[8, 16])
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        match value.as_u64()? {
+            8 => Some(Self::Eight),
+            16 => Some(Self::Sixteen),
+            _ => None,
+        }
+    }
+    fn to_json(&self) -> Json {
+        match self {
+            Self::Eight => 8.into(),
+            Self::Sixteen => 16.into(),
+        }
+    }
 }
 
 /// The direction of the green channel in a normal map.

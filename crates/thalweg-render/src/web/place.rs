@@ -1,6 +1,9 @@
 //! [`MapPlace`]: the position of a terrain's metres on Earth.
 
+use std::ops::RangeFull;
+
 use super::transverse::{RADIUS, Transverse, conformal};
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{MapPoint, Point, Size};
 
 /// A position on Earth by longitude, east positive, and latitude, north positive.
@@ -37,6 +40,21 @@ impl From<[f64; 2]> for LonLat {
     /// Creates a position from longitude and latitude, in this order.
     fn from([longitude, latitude]: [f64; 2]) -> Self {
         Self { longitude, latitude }
+    }
+}
+
+/// As an option of an operation: the longitude and the latitude in degrees.
+impl OptionType for LonLat {
+    type Within = RangeFull;
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Numbers(&["lon", "lat"])
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        let [longitude, latitude] = <[f64; 2]>::from_json(value)?;
+        Some(Self { longitude, latitude })
+    }
+    fn to_json(&self) -> Json {
+        [self.longitude, self.latitude].to_json()
     }
 }
 

@@ -95,12 +95,12 @@ impl Knobs {
         for (name, value) in [("relief", self.relief), ("size", self.size)] {
             if recipe.extent().is_none() && value != 1.0 {
                 let from = recipe.dem().map_or("a file".into(), |from| from.display().to_string());
-                return Err(Error::value(name, value, format!("1, for the ground comes from {from}")));
+                return Err(Error::value(name, value, format!("1, because the ground comes from {from}")));
             }
         }
         if let Some(sketch) = recipe.sketch.as_ref().filter(|_| self.size != 1.0) {
             let lines = sketch.path().map_or("the lines".into(), |path| format!("the lines of {}", path.display()));
-            let allowed = format!("1, for {lines} lie at metres");
+            let allowed = format!("1, because {lines} are in metres");
             return Err(Error::value("size", self.size, allowed));
         }
         Ok(())
@@ -112,7 +112,7 @@ impl Knobs {
         let held = level.map(|level| Height::from_metres(level).map(|_| level)).transpose();
         held.map_err(|_| {
             let (name, value) = self.sea.map_or(("relief", self.relief), |sea| ("sea", sea));
-            Error::value(name, value, "one that leaves the sea's level at -16000 to 16000 m")
+            Error::value(name, value, "a value that keeps the sea level at -16000 to 16000 m")
         })
     }
 
@@ -121,9 +121,11 @@ impl Knobs {
         let wider = sides.map(|side| side * self.size);
         match wider.iter().all(|side| (0.01..=1e8).contains(side)) {
             true => Ok(wider.into()),
-            false => {
-                Err(Error::value("size", self.size, format!("one that leaves {sides:?} m 0.01 to 100000000 m each")))
-            }
+            false => Err(Error::value(
+                "size",
+                self.size,
+                format!("a value that keeps the sides, {sides:?} m, at 0.01 to 100000000 m each"),
+            )),
         }
     }
 

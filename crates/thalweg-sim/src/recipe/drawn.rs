@@ -86,8 +86,8 @@ impl Recipe {
     /// Refuses a key that does not apply to a looped world.
     pub(super) fn only_with_ends(&self, key: &str) -> Result<()> {
         if self.edges.contains(&Edge::Looped) {
-            let remedy = format!("remove `{key}`, or set other `edges` than \"looped\"");
-            return Err(Error::Recipe(format!("`{key}` only applies to a world whose edges end; {remedy}")));
+            let remedy = format!("remove `{key}`, or set `edges` to another value than \"looped\"");
+            return Err(Error::Recipe(format!("`{key}` only applies to a world without looped edges; {remedy}")));
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Recipe {
             n => PathBuf::from(format!("{stem}-{n}.geojson")),
         };
         let Some(name) = (1..10_000).map(named).find(|name| is_ours(name)) else {
-            return Err(Error::file(folder.join(named(1)), "is another file than the lines that are drawn"));
+            return Err(Error::file(folder.join(named(1)), "is another file than that of the drawn lines"));
         };
         write_text(folder.join(&name), &text)?;
         self.sketch = Some(SketchFrom::File(name));

@@ -67,7 +67,7 @@ impl Recipe {
             if !beside.exists() {
                 atomic(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
             } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
-                return Err(Error::file(&beside, "is another file than the one that the recipe begins with"));
+                return Err(Error::file(&beside, "is another file than the elevation model of the recipe"));
             }
             *from = name;
         }
@@ -133,7 +133,7 @@ mod tests {
         }
         std::fs::write(saved.path().join("dem.asc"), "other land").unwrap();
         assert!(recipe.save(&path).unwrap_err().to_string().contains("another file"));
-        assert!(recipe.save(&model).unwrap_err().to_string().contains("is read too"));
+        assert!(recipe.save(&model).unwrap_err().to_string().contains("is also an input"));
     }
 
     #[test]

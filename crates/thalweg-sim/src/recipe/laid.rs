@@ -49,7 +49,7 @@ impl WorldPlace {
         }
         let place = Self { epsg, corner };
         units::check_horizontal(&place.georeference(1.0))
-            .map_err(|problem| Error::value("crs", crs, format!("{ALLOWED}; it {}", problem.words())))?;
+            .map_err(|problem| Error::value("crs", crs, format!("{ALLOWED}; this one {}", problem.words())))?;
         Ok(place)
     }
 
@@ -90,8 +90,8 @@ impl Form<u16> for Code {
 }
 
 const KEYS: [Key<WorldPlace>; 2] = [
-    key!(WorldPlace, "crs" => epsg, Code, "Its coordinate system: EPSG:CODE, a projected one in metres."),
-    key!(WorldPlace, corner, CORNER, "Easting and northing of its north-western corner, in metres."),
+    key!(WorldPlace, "crs" => epsg, Code, "The coordinate system: EPSG:CODE of a projected system in metres."),
+    key!(WorldPlace, corner, CORNER, "Easting and northing of the world's north-western corner in metres."),
 ];
 
 /// The form of [`WorldPlace`] in a recipe: `{ crs = "EPSG:CODE", corner = [x, y] }`.

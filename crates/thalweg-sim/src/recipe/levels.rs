@@ -120,7 +120,7 @@ impl Form<Coarsest> for FirstLevel {
         if value.as_str() == Some(AUTO) {
             return Ok(Coarsest::Auto);
         }
-        let allowed = format!("\"{AUTO}\", or cells on the long side, {CELLS}");
+        let allowed = format!("\"{AUTO}\", or a number of cells on the long side, {CELLS}");
         CELLS.read(name, value).map(Coarsest::Cells).map_err(|_| Error::value(name, value, allowed))
     }
 
@@ -186,7 +186,9 @@ impl Form<LocalFrom> for GlobalLevel {
         if let Some(width) = value.as_str().and_then(width).filter(|width| (WIDTHS[0]..=WIDTHS[1]).contains(width)) {
             return Ok(LocalFrom::Width(width));
         }
-        let allowed = format!("cells on the long side, {CELLS}, or the width of one, as \"30 m\", or \"{AUTO}\"");
+        let allowed = format!(
+            "a number of cells on the long side, {CELLS}, or the width of a cell, such as \"30 m\", or \"{AUTO}\""
+        );
         CELLS.read(name, value).map(LocalFrom::Cells).map_err(|_| Error::value(name, value, allowed))
     }
 
@@ -213,7 +215,7 @@ const ENDS: [(&str, f64); 2] = [("finest", 0.0), ("coarsest", 1e8)];
 
 impl Form<When> for OnLevels {
     fn read(&self, name: &str, value: &toml::Value) -> Result<When> {
-        let allowed = "\"all\", \"first\", \"last\", or { finest = m, coarsest = m }: widths of cells, one or both";
+        let allowed = "\"all\", \"first\", \"last\", or { finest = m, coarsest = m } with one or both widths of cells";
         let wrong = || Error::value(name, value, allowed);
         if let Some((_, when)) = WORDS.iter().find(|(word, _)| value.as_str() == Some(word)) {
             return Ok(*when);

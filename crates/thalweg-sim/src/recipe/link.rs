@@ -57,13 +57,13 @@ impl Recipe {
     /// mebibyte or no recipe.
     pub fn from_link(link: &str) -> Result<Self> {
         let link = link.trim().trim_start_matches('#');
-        let bad = |why: &str| Error::Recipe(format!("the link holds no recipe: {why}"));
+        let bad = |why: &str| Error::Recipe(format!("the link contains no recipe: {why}"));
         let bytes = URL_SAFE_NO_PAD
             .decode(link)
-            .map_err(|_| bad("some of its letters are none of a link's, or it was cut off"))?;
+            .map_err(|_| bad("it contains letters that links do not have, or it was cut off"))?;
         let (version, packed) = bytes.split_first().ok_or_else(|| bad("it is empty"))?;
         if *version != VERSION {
-            return Err(bad(&format!("it is of version {version}, and version {VERSION} is what is known here")));
+            return Err(bad(&format!("it has version {version}, but only version {VERSION} is supported")));
         }
         let mut text = String::new();
         let read = DeflateDecoder::new(packed).take(MOST + 1).read_to_string(&mut text);

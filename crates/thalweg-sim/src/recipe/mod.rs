@@ -3,19 +3,19 @@
 //! ```toml
 //! name = "demo"
 //! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
-//! cells = 512                   # on the long side; with `from` instead of an extent those of the elevation model, or so many
+//! cells = 512                   # on the long side; with `from` instead of an extent, the elevation model is resampled to it
 //! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::plan`]
-//! beyond = "local"              # optional: finer levels than the next key's are made cell by cell of what lies around
-//! local_from = 512              # cells on the long side of the last level that stages run on; or the width of one, "30 m"
-//! margin = 0.06                 # optional: built round the extent, 6 % of its width on each side, and cut away: rivers enter and leave
+//! beyond = "local"              # optional: levels finer than `local_from` are computed cell by cell from the surroundings
+//! local_from = 512              # cells on the long side of the last level on which stages run, or the width of a cell, "30 m"
+//! margin = 0.06                 # optional: built around the extent, 6 % of its shorter side, and cut away: rivers enter and leave
 //! seed = 1
 //! edges = "open"                # or "closed", "looped", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
-//! continents = { spacing = 2e4 } # optional: an endless world of such ones, see [`Scatter`]
-//! rock = "granite"              # of which rock the parameters speak; granite when left out
-//! sketch = "lines.geojson"      # optional: ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`]
-//! ramp = "sand"                 # optional: the colours of its heights in pictures, see [`thalweg_render::pictures::ramps`]
-//! textures = { snowline = 1500 } # optional: climate and colours of what covers its ground, see [`thalweg_render::products::textures`]
+//! continents = { spacing = 2e4 } # optional: an endless world of such continents, see [`Scatter`]
+//! rock = "granite"              # the rock for which the parameters are given; the default is granite
+//! sketch = "lines.geojson"      # optional: ridges, rivers, coasts and heights that constrain the terrain, see [`crate::sketch`]
+//! ramp = "sand"                 # optional: the colour ramp of elevations in pictures, see [`thalweg_render::pictures::ramps`]
+//! textures = { snowline = 1500 } # optional: climate and colours of ground cover, see [`thalweg_render::products::textures`]
 //!
 //! [[stage]]
 //! model = "gradient_noise"
@@ -23,16 +23,16 @@
 //!
 //! [[stage]]
 //! model = "droplets"
-//! label = "rain"                # keys the stage's random numbers; the model's name when left out
+//! label = "rain"                # the key of the stage's random numbers; the default is the model's name
 //! layers = { hardness = "rock.tif" }
-//! levels = "last"               # optional: on which levels it runs
+//! levels = "last"               # optional: the levels on which it runs
 //! finer = { density = 0.5 }     # optional: factors on parameters with each finer level
 //!
 //! [[stage]]
 //! model = "fluvial"
 //! tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }   # metres from the north-western corner, m³/s
 //! strokes = [{ step = 12, tool = "raise", x = 3000.0, y = 2500.0, radius = 200.0, strength = 5.0 }]
-//! muted = true                  # kept here, and not run
+//! muted = true                  # the stage is in the recipe but does not run
 //! ```
 
 mod drawn;

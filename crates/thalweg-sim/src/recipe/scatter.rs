@@ -37,9 +37,9 @@ const DEPTH: (ParamKind, &str) = (ParamKind::Number { min: 1.0, max: 12_000.0 },
 const EMPTY: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1.0 }, "1");
 
 const KEYS: [Key<Scatter>; 3] = [
-    key!(Scatter, spacing, SPACING, "Side of the squares of the plane each of which holds one continent, or none."),
+    key!(Scatter, spacing, SPACING, "Side of the squares of the plane, each of which contains one continent or none."),
     key!(Scatter, depth, DEPTH, "Depth of the sea between continents."),
-    key!(Scatter, empty, EMPTY, "Share of the squares that hold sea alone."),
+    key!(Scatter, empty, EMPTY, "Share of the squares that contain only sea."),
 ];
 
 /// The form of [`Scatter`] in a recipe: `{ spacing = m, depth = m, empty = share }`.
@@ -47,7 +47,7 @@ pub(super) struct Scattered;
 
 impl Form<Scatter> for Scattered {
     fn read(&self, name: &str, value: &toml::Value) -> Result<Scatter> {
-        let allowed = "{ spacing = m, depth = m, empty = share }, of which spacing must be there";
+        let allowed = "{ spacing = m, depth = m, empty = share }; spacing is required";
         let table = value.as_table().filter(|table| table.contains_key(KEYS[0].name));
         let table = table.ok_or_else(|| Error::value(name, value, allowed))?;
         keys::known("key", table, KEYS.iter().map(|key| key.name))?;

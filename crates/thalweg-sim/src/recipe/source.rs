@@ -48,7 +48,7 @@ pub enum From {
 
 const SCALE: Maybe<Pair> = Maybe(Pair {
     takes: |[a, b]| a != b,
-    allowed: "two different numbers: what becomes 0, what becomes 1",
+    allowed: "two different numbers: the values that become 0 and 1",
     number: || json!({"type": "number"}),
 });
 
@@ -67,9 +67,9 @@ const KEYS: [Key<LayerSource>; 3] = [
         is_rare: false,
         read: |source, name, value| Text.read(name, value).map(|layer| source.from = From::Layer(layer)),
         write: |source| if let From::Layer(layer) = &source.from { Text.write(layer) } else { None },
-        schema: |_| Some(schema_of(&Text, &String::new(), "A layer that an earlier stage left.")),
+        schema: |_| Some(schema_of(&Text, &String::new(), "A layer that an earlier stage wrote.")),
     },
-    key!(LayerSource, scale, SCALE, "Values that become 0 and 1."),
+    key!(LayerSource, scale, SCALE, "The values that become 0 and 1."),
 ];
 
 /// The form of a source in a recipe: a path, or `{ file | layer = …, scale = [from, to] }`.

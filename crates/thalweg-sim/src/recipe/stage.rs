@@ -161,7 +161,7 @@ impl Stage {
             let able: Vec<&str> =
                 able.all().map(|model| model.about()).filter(|about| about.loops).map(|about| about.name).collect();
             let sides = [SIDES[axis], SIDES[axis + 2]].join(" and ");
-            let problem = format!("does not work with {sides} looped; {} do", able.join(", "));
+            let problem = format!("does not work with {sides} looped; the models that do are {}", able.join(", "));
             return Err(Error::unsupported(format!("{}.model = {}", self.label, model.about().name), problem));
         }
         self.tables.check(grid)?;
@@ -180,16 +180,21 @@ impl Stage {
 
 /// The keys of a stage that are written before its model's parameters in a recipe.
 const HEAD: [Key<Stage>; 4] = [
-    key!(Stage, label, Text, "Keys the stage's random numbers; the model's name when left out."),
-    key!(Stage, muted, (ParamKind::Switch, "1"), "Kept here, and not run.").rare(),
-    key!(Stage, "levels" => when, OnLevels, "On which levels of the world it runs; widths are of cells, in metres.")
-        .rare(),
-    key!(Stage, finer, by Stage::factors, "Factors on parameters with each finer level."),
+    key!(Stage, label, Text, "The key of the stage's random numbers. The default is the model's name."),
+    key!(Stage, muted, (ParamKind::Switch, "1"), "Keeps the stage in the recipe without running it.").rare(),
+    key!(
+        Stage,
+        "levels" => when,
+        OnLevels,
+        "The levels of the world on which the stage runs; widths are those of cells in metres."
+    )
+    .rare(),
+    key!(Stage, finer, by Stage::factors, "Factors by which parameters are multiplied with each finer level."),
 ];
 
 /// The keys that are written after the parameters.
 const TAIL: [Key<Stage>; 3] = [
-    key!(Stage, layers, by Stage::inputs, "Input layers, by the name under which the model reads them."),
+    key!(Stage, layers, by Stage::inputs, "Input layers, by the names under which the model reads them."),
     Key {
         name: "tables",
         is_rare: false,
@@ -213,7 +218,7 @@ impl Stage {
         ByName {
             form: (ParamKind::Number { min: 0.001, max: 1000.0 }, "1"),
             names: declared.iter().filter(|param| param.is_number()).map(|param| param.name).collect(),
-            what: "number among the parameters",
+            what: "numeric parameter",
             allowed: "a table of parameters and factors",
         }
     }
@@ -240,7 +245,7 @@ impl Stage {
         let is_own = |key: &str| own().any(|own| own == key);
         if let Some(param) = declared.iter().find(|param| is_own(param.name)) {
             let owner = format!("{}.{}", stage.model.about().name, param.name);
-            return Err(Error::value(owner, "parameter", "a name that is no key of every stage"));
+            return Err(Error::value(owner, "parameter", "a name that is not a key of every stage"));
         }
         keys::known("parameter", table, declared.iter().map(|param| param.name).chain(own()))?;
         let given = table.iter().filter(|(key, _)| !is_own(key));

@@ -326,7 +326,7 @@ impl Recipe {
                 return Err(not_of_continents(if margin == 0.0 { "cut" } else { "margin" }));
             }
             Start::FromDem { .. } | Start::Given => {
-                return Err(self.only_with_extent("continents", "an elevation model is one terrain with an end"));
+                return Err(self.only_with_extent("continents", "an elevation model is a single finite terrain"));
             }
         };
         self.start = Start::Continents { extent, levels, scatter, place };

@@ -78,8 +78,8 @@ macro_rules! start_key {
 
 /// `extent` and `from` come first: they determine which settings the start has.
 const KEYS: [Key<Recipe>; 19] = [
-    key!(Recipe, name, Text, "Its name."),
-    key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
+    key!(Recipe, name, Text, "The world's name."),
+    key!(Recipe, about, Text, "A paragraph that describes the landform.").rare(),
     start_key!(
         "extent",
         [f64; 2],
@@ -96,14 +96,14 @@ const KEYS: [Key<Recipe>; 19] = [
         Recipe::set_dem,
         "An elevation model to start from, instead of extent."
     ),
-    key!(Recipe, cells, CELLS, "Cells on the long side.").rare(),
+    key!(Recipe, cells, CELLS, "The number of cells on the long side.").rare(),
     start_key!(
         "coarsest",
         Coarsest,
         FirstLevel,
         |recipe| Some(recipe.levels().coarsest),
         Recipe::set_coarsest,
-        "Cells on the long side of the first of the levels that it is built on; each doubles the one before."
+        "Cells on the long side of the first level; each level has twice as many as the one before."
     ),
     start_key!(
         "beyond",
@@ -111,7 +111,7 @@ const KEYS: [Key<Recipe>; 19] = [
         BeyondGlobal,
         |recipe| Some(recipe.levels().beyond),
         Recipe::set_beyond,
-        "What makes the levels beyond the global one: the stages over the whole terrain, or each cell of what lies around."
+        "How levels beyond the global one are computed: by the stages, or each cell from its surroundings."
     )
     .rare(),
     start_key!(
@@ -120,7 +120,7 @@ const KEYS: [Key<Recipe>; 19] = [
         GlobalLevel,
         |recipe| Some(recipe.levels().beyond.local_from()),
         Recipe::set_local_from,
-        "The global level, beyond which levels are local: its cells on the long side, or the width of one."
+        "The global level, beyond which levels are local: its cells on the long side, or their width."
     )
     .rare(),
     start_key!(
@@ -129,7 +129,7 @@ const KEYS: [Key<Recipe>; 19] = [
         MARGIN,
         |recipe| Some(recipe.margin()),
         Recipe::set_margin,
-        "Width of what is built round the extent, and cut away in the end, as a share of the extent's shorter side."
+        "Width of the margin built around the extent and then cut away, as a share of the extent's shorter side."
     )
     .rare(),
     start_key!(
@@ -138,26 +138,27 @@ const KEYS: [Key<Recipe>; 19] = [
         ColumnsAndRows,
         |recipe| Some(recipe.cut()),
         Recipe::set_cut,
-        "Columns and rows that are cut away in the end, at the eastern and the southern side: engines take sizes that levels do not come to."
+        "Columns and rows that are cut away at the end, in the east and south, to reach sizes that engines accept."
     )
     .rare(),
     key!(Recipe, seed, Seed, "The world's seed."),
-    key!(Recipe, edges, Sides, "What happens at the sides of the world."),
-    key!(Recipe, sea_level, SEA_LEVEL, "Metres; left out, there is no sea."),
+    key!(Recipe, edges, Sides, "The boundary conditions at the sides of the world."),
+    key!(Recipe, sea_level, SEA_LEVEL, "The sea level in metres; without it there is no sea."),
     start_key!(
         "continents",
         Scatter,
         Scattered,
         Recipe::continents,
         Recipe::set_continents,
-        "Makes the world endless: worlds of this recipe, each of its own seed, are its continents."
+        "Makes the world endless: its continents are worlds of this recipe, each with its own seed."
     )
     .rare(),
     key!(
         Recipe,
         sketch,
         Maybe(PathOrLines),
-        "Ridges, rivers, coasts and heights that the ground keeps: a file of GeoJSON, or its text, in metres from the north-western corner, x to the east, y to the south."
+        "Ridges, rivers, coasts and heights that constrain the terrain: a GeoJSON file, or its text, in metres from \
+         the north-western corner, x to the east, y to the south."
     ),
     start_key!(
         "place",
@@ -165,12 +166,13 @@ const KEYS: [Key<Recipe>; 19] = [
         Laid,
         Recipe::place,
         Recipe::set_place,
-        "Where on Earth a made world is laid: for GIS alone, the land is the same everywhere."
+        "The position of a generated world on Earth, only for GIS: the land does not depend on it."
     )
     .rare(),
-    key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
-    key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
-    key!(Recipe, textures, Textured, "Climate, and colours of what covers its ground, in textures and natural views.").rare(),
+    key!(Recipe, rock, ROCK, "The rock for which the parameters are given."),
+    key!(Recipe, ramp, RAMP, "The colour ramp of elevations in pictures.").rare(),
+    key!(Recipe, textures, Textured, "The climate and the colours of ground cover in textures and natural views.")
+        .rare(),
 ];
 
 /// The form of a seed in a recipe. TOML's numbers are signed: the upper half of the seeds is written as negative
@@ -315,9 +317,9 @@ impl Recipe {
         } else if self.continents().is_some() && self.sea_level.is_none() {
             "`continents` only applies to a recipe with `sea_level`; add `sea_level = 0.0`"
         } else if self.cut() != Cut::NONE && is_local {
-            "`cut` only applies to a world that is solved as a whole; remove `cut` or `beyond = \"local\"`"
+            "`cut` only applies to a world without local levels; remove `cut` or `beyond = \"local\"`"
         } else if self.margin() > 0.0 && self.stages.iter().any(has_file) {
-            "`margin` only applies where no layers come from files, which end with the extent; remove `margin` or these layers"
+            "`margin` does not work with layers from files, which end at the extent; remove `margin` or these layers"
         } else {
             let keys = [
                 ("margin", self.margin() > 0.0),
@@ -348,7 +350,7 @@ impl Recipe {
         let stages = match table.get(STAGE) {
             None => &Vec::new(),
             Some(toml::Value::Array(stages)) if stages.len() <= MAX_STAGES => stages,
-            Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
+            Some(_) => return Err(Error::Recipe(format!("`stage` must be a list, [[stage]], of up to {MAX_STAGES}"))),
         };
         for (number, stage) in (1..).zip(stages) {
             let stage = Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;

@@ -222,10 +222,11 @@ impl Run {
     /// Returns an error if the header or a section is cut off, cannot be read or does not fit the others, or if the
     /// recipe or the grid is refused.
     pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
-        let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
+        let bad = |what: &str| Error::file(path, format!("is not a usable checkpoint: {}", plain::clipped(what)));
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
-        let end = length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("header length"))?;
-        let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
+        let end =
+            length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("its header is too long"))?;
+        let json = bytes.get(24..end as usize).ok_or_else(|| bad("its header is cut off"))?;
         let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
         let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
         recipe.folder = from_text(&header.folder).into();
@@ -237,13 +238,13 @@ impl Run {
         let mut rest = bytes.get(end as usize..bytes.len().saturating_sub(8)).unwrap_or_default();
         for section in &header.sections {
             let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
-            let (part, after) = rest.split_at(count.ok_or_else(|| bad("a section is cut off"))?);
+            let (part, after) = rest.split_at(count.ok_or_else(|| bad("one of its sections is cut off"))?);
             rest = after;
             place(&mut terrain, section, part, size, models)
-                .ok_or_else(|| bad(&format!("section {}", section.name)))?;
+                .ok_or_else(|| bad(&format!("its section {} is invalid", section.name)))?;
         }
         if terrain.ground.size() != size || !rest.is_empty() {
-            return Err(bad("sections do not add up"));
+            return Err(bad("its sections do not match its size"));
         }
         if let Some(flaw) = flaw(&terrain) {
             return Err(bad(flaw));

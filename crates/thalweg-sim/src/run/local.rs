@@ -106,7 +106,7 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
     else {
         return Err(Error::missing(
             format!("layer `{}`", RECEIVER.name),
-            "a local level is made from the level before, with its flow directions",
+            "a local level is computed from the previous level and its flow directions",
         ));
     };
     let receivers = receivers.map(|code| u8::try_from(*code).unwrap_or(OUT).min(OUT));

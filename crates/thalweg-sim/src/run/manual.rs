@@ -46,7 +46,7 @@ impl Run {
         self.make_strokes()?;
         let written = self.stage_of(self.turn).map_or(0, |stage| stage.strokes.len());
         if written >= MAX_STROKES {
-            return Err(Error::value("strokes", written + 1, format!("up to {MAX_STROKES} in a stage")));
+            return Err(Error::value("strokes", written + 1, format!("up to {MAX_STROKES} per stage")));
         }
         let Some(Turn { stage: Some(number), pass, .. }) = self.turns.get(self.turn).copied() else {
             return Ok(MassBalance::default());

@@ -476,7 +476,7 @@ impl Run {
         let number = labels.clone().position(|known| known == label);
         let number = number.ok_or_else(|| Error::unknown("stage", label, labels))?;
         if !self.turns.iter().skip(self.turn).any(|turn| turn.stage == Some(number)) {
-            return Err(Error::value("stage", label, "one that is not done yet"));
+            return Err(Error::value("stage", label, "a stage that is not done yet"));
         }
         let here = self.turns.get(self.turn).copied().filter(|turn| turn.stage == Some(number));
         let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
@@ -489,7 +489,7 @@ impl Run {
         // The old value is restored if the plan is invalid with the new one, or if no step would be left.
         let refusal = match planned(&self.recipe, &self.grids) {
             Ok(_) if taken > 0 && here.is_some_and(|turn| self.steps_of(turn) <= taken) => {
-                let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
+                let allowed = format!("a value with which the stage has more steps than the {taken} that it has taken");
                 Some(Error::value(format!("{owner}.{parameter}"), value, allowed))
             }
             checked => checked.err(),
@@ -522,8 +522,9 @@ impl Run {
             Some(stage) if stage.takes_springs() => springs::add_springs(&mut self.terrain, &[spring]),
             Some(stage) => {
                 let model = stage.model.about().name;
-                let problem =
-                    format!("cannot be added while `{model}` runs; only a model with a table of {SPRINGS} takes it");
+                let problem = format!(
+                    "cannot be added while `{model}` runs; only models with a table of {SPRINGS} accept springs"
+                );
                 Err(Error::unsupported("a spring", problem))
             }
             None => Err(Error::unsupported("a spring", "cannot be added after the last stage")),
@@ -615,7 +616,7 @@ impl Run {
         // A turn has its report from its beginning on.
         let begun = run.reports.len();
         if begun < turn || begun > turns.min(turn + 1) || (begun == turn && (step > 0 || strokes > 0)) {
-            return Err(Error::value("reports", begun, "one for every turn that has begun"));
+            return Err(Error::value("reports", begun, "one per turn that has begun"));
         }
         let here = run.turns.get(turn).copied();
         let steps = here.map_or(0, |here| run.steps_of(here));

@@ -22,7 +22,7 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     let StepReach::Cells(halo) = model.reach(&terrain.grid) else {
         return Err(Error::unsupported(
             format!("`{}`", model.about().name),
-            "cannot run by tiles, because it reaches over the whole terrain",
+            "cannot run by tiles, because it needs the whole terrain",
         ));
     };
     if let Some(axis) = (0..2).find(|axis| terrain.grid.is_looped(*axis)) {

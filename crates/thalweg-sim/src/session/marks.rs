@@ -148,7 +148,9 @@ impl Session {
     /// Returns an error, and changes nothing, if the position is before the first mark; also as [`Run::from_mark`].
     pub fn go_to(&mut self, to: Position) -> Result<Position> {
         let number = self.marks.kept.iter().rposition(|kept| place(kept) <= to);
-        let number = number.ok_or_else(|| Error::value("place", format!("{to:?}"), "the first mark, or later"))?;
+        let number = number.ok_or_else(|| {
+            Error::value("place", format!("{to:?}"), "the position of the first mark, or a later one")
+        })?;
         self.run = Run::from_mark(self.run.recipe().clone(), &self.marks.kept[number].mark)?;
         self.pause();
         self.ground_is_another();

@@ -33,7 +33,8 @@ impl Sketch {
             let is_outside = |p: &&Point| !(0.0..=width).contains(&p.x) || !(0.0..=height).contains(&p.y);
             if let Some(Point { x, y }) = feature.points.iter().find(is_outside) {
                 return Err(format!(
-                    "feature {number}: point [{x}, {y}] lies outside the world; allowed is x from 0 to {width} and y from 0 to {height}, in metres"
+                    "feature {number}: point [{x}, {y}] is outside the world; allowed is x from 0 to {width} and y \
+                     from 0 to {height}, in metres"
                 ));
             }
             crosses_itself(feature).map_err(|what| format!("feature {number}: {what}"))?;
@@ -113,16 +114,17 @@ fn crosses_itself(feature: &SketchFeature) -> Said {
 
 fn against_sea(feature: &SketchFeature, world: &SketchWorld) -> Said {
     match (feature.kind, world.sea_level) {
-        (SketchKind::Coast, None) => Err("a coast goes with the recipe's `sea_level`, which it has not".into()),
+        (SketchKind::Coast, None) => Err("a coast needs a `sea_level` in the recipe".into()),
         (SketchKind::Ridge, Some(sea)) => match feature.heights.iter().find(|height| **height <= sea) {
             Some(height) => Err(format!(
-                "the ridge runs through the sea: its height {height} m is not over the sea level; allowed is more than {sea} m"
+                "the ridge runs through the sea: its height {height} m is not above the sea level; allowed is more \
+                 than {sea} m"
             )),
             None => Ok(()),
         },
         (SketchKind::River, Some(sea)) => match feature.heights.first().filter(|height| **height < sea) {
             Some(height) => Err(format!(
-                "the river begins at {height} m, under the sea level; allowed is {sea} m and more at its first point"
+                "the river begins at {height} m, below the sea level; allowed is {sea} m or more at its first point"
             )),
             None => Ok(()),
         },
@@ -157,11 +159,11 @@ fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
                 return Ok(());
             }
             let Point { x, y } = a.points[k];
-            Err(format!("two rivers cross near [{x:.0}, {y:.0}]; allowed is that one ends on the other"))
+            Err(format!("two rivers cross near [{x:.0}, {y:.0}]; allowed is one that ends on the other"))
         }
         (Height, Height) if a.heights != b.heights && a.points[0].distance(b.points[0]) < 1.0 => {
             let [one, other] = [a.heights[0], b.heights[0]];
-            Err(format!("two heights of one place, {one} m and {other} m; allowed is one"))
+            Err(format!("two heights at one place, {one} m and {other} m; allowed is one"))
         }
         _ => Ok(()),
     }

@@ -15,22 +15,22 @@ type Said<T> = Result<T, String>;
 
 /// Returns the features of a text.
 pub fn parse(text: &str) -> Said<Sketch> {
-    let json: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
+    let json: Value = serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {error}"))?;
     if json.get("type").and_then(Value::as_str) != Some("FeatureCollection") {
-        return Err("is no GeoJSON that is read here: its `type` is to be \"FeatureCollection\"".into());
+        return Err("is not supported GeoJSON: its `type` must be \"FeatureCollection\"".into());
     }
     let features = json.get("features").and_then(Value::as_array).ok_or("has no list `features`")?;
     if features.is_empty() {
-        return Err("is empty: `features` holds none; leave out the recipe's `sketch`, or draw a line".into());
+        return Err("is empty: `features` has no items; remove the recipe's `sketch`, or draw a line".into());
     }
     if features.len() > MAX_FEATURES {
-        return Err(format!("has {} features; at most {MAX_FEATURES} are read", features.len()));
+        return Err(format!("has {} features; at most {MAX_FEATURES} are allowed", features.len()));
     }
     let read = |(number, json): (usize, &Value)| feature(json).map_err(|what| format!("feature {number}: {what}"));
     let features: Vec<_> = (1..).zip(features).map(read).collect::<Said<_>>()?;
     let points: usize = features.iter().map(|feature| feature.points.len()).sum();
     if points > MAX_POINTS {
-        return Err(format!("has {points} points; at most {MAX_POINTS} are read"));
+        return Err(format!("has {points} points; at most {MAX_POINTS} are allowed"));
     }
     Ok(Sketch { features })
 }
@@ -72,7 +72,7 @@ fn feature(json: &Value) -> Said<SketchFeature> {
         Some(Value::Array(list)) => {
             let heights: Option<Vec<f64>> = list.iter().map(Value::as_f64).collect();
             heights.filter(|list| list.len() == points.len()).ok_or_else(|| {
-                format!("height is a list; allowed is one number to each of its {} points", points.len())
+                format!("height is a list; allowed is one number for each of its {} points", points.len())
             })?
         }
         Some(_) => number("height", [-16_000.0, 16_000.0], " m")?.into_iter().collect(),
@@ -82,8 +82,10 @@ fn feature(json: &Value) -> Said<SketchFeature> {
         return Err(format!("height = {height}: allowed is -16000 to 16000 m"));
     }
     match (kind, heights.is_empty()) {
-        (SketchKind::Height, true) => Err("a height has no `height`, in metres".into()),
-        (SketchKind::Coast, false) => Err("a coast has a `height`; it lies at the recipe's `sea_level`".into()),
+        (SketchKind::Height, true) => Err("a height needs a `height` in metres".into()),
+        (SketchKind::Coast, false) => {
+            Err("a coast cannot have a `height`, because it is at the recipe's `sea_level`".into())
+        }
         _ => Ok(SketchFeature { kind, points, heights, width, strength }),
     }
 }
@@ -93,7 +95,7 @@ fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<Point>> {
     let form = geometry.get("type").and_then(Value::as_str).unwrap_or_default();
     let coordinates = geometry.get("coordinates").unwrap_or(&Value::Null);
     let line = |list: &Value| -> Said<Vec<Point>> {
-        let list = list.as_array().ok_or("its `coordinates` are no list of points")?;
+        let list = list.as_array().ok_or("its `coordinates` are not a list of points")?;
         let mut points: Vec<Point> = list.iter().map(point).collect::<Said<_>>()?;
         if kind != SketchKind::River && kind != SketchKind::Ridge {
             // Lines that may have a list of heights keep repeated points, because each point has a height.
@@ -108,7 +110,9 @@ fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<Point>> {
             Some([ring]) => {
                 let ring = line(ring)?;
                 if ring.len() < 4 || ring.first() != ring.last() {
-                    return Err("its ring does not close: the last point is to be the first, of four and more".into());
+                    return Err("its ring does not close: it must have four points or more, and the last must \
+                                    equal the first"
+                        .into());
                 }
                 ring
             }
@@ -120,7 +124,7 @@ fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<Point>> {
         _ => return Err(wrong(kind, form, "a LineString")),
     };
     if points.len() < 2 || points.iter().all(|point| *point == points[0]) {
-        return Err("a line has two and more points that lie apart".into());
+        return Err("a line needs two or more points that differ".into());
     }
     Ok(points)
 }
@@ -136,7 +140,7 @@ fn point(json: &Value) -> Said<Point> {
         Some([x, y] | [x, y, _]) => number(x).zip(number(y)).map(|(x, y)| Point::new(x, y)),
         _ => None,
     }
-    .ok_or_else(|| format!("{} is no point; allowed is [x, y] in metres", short(json)))
+    .ok_or_else(|| format!("{} is not a point; allowed is [x, y] in metres", short(json)))
 }
 
 fn short(value: &Value) -> String {
@@ -154,7 +158,7 @@ impl Sketch {
             // JSON has no such numbers: it would omit them, and a reader would use the defaults.
             let places = feature.points.iter().flat_map(|point| [point.x, point.y]);
             if let Some(x) = places.chain(own.copied()).find(|x| !x.is_finite()) {
-                return Err(format!("feature {number}: holds {x}; allowed are finite numbers"));
+                return Err(format!("feature {number}: has {x}; allowed are finite numbers"));
             }
         }
         parse(&self.to_geojson())

@@ -53,7 +53,7 @@ impl World {
         }
         let Point { x, y } = place;
         if !(x.is_finite() && y.is_finite()) {
-            return Err(Error::value("place", format!("{x} m, {y} m"), "two numbers"));
+            return Err(Error::value("place", format!("{x} m, {y} m"), "two finite numbers"));
         }
         let side = |level: u32| self.frame().width(level) * self.tile as f64;
         let world = self.frame().world(0);
@@ -65,7 +65,8 @@ impl World {
         };
         let [(top, bottom), (left, right)] = [reach(0), reach(1)];
         let count = (bottom as i128 - top as i128 + 1).max(0) * (right as i128 - left as i128 + 1).max(0);
-        let too_many = || Error::value("far", format!("{far} m"), format!("so far that {MOST} tiles are enough"));
+        let too_many =
+            || Error::value("far", format!("{far} m"), format!("a distance within which {MOST} tiles are enough"));
         if count > MOST as i128 {
             return Err(too_many());
         }

@@ -88,7 +88,7 @@ impl Continents {
         let square = (scatter.spacing / map.cell).floor() as i64;
         let longest = map.rows().max(map.cols()) as i64;
         if square < longest {
-            let allowed = format!("{} m or more: the extent", longest as f64 * map.cell);
+            let allowed = format!("{} m or more, the longer side of the extent", longest as f64 * map.cell);
             return Err(Error::value("continents.spacing", format!("{} m", scatter.spacing), allowed));
         }
         let key = Key::new(recipe.seed, "continents");

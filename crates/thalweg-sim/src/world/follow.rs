@@ -64,7 +64,7 @@ impl<'a> Follow<'a> {
             self.tile = Some(self.world.tile_at(self.level, self.world.tile_of(cell))?);
             self.tiles += 1;
         }
-        let outside = || Error::value("cell", format!("row {}, column {}", cell.row, cell.col), "one of the world");
+        let outside = || Error::value("cell", format!("row {}, column {}", cell.row, cell.col), "a cell of the world");
         let tile = self.tile.as_ref().filter(|tile| tile.rect.contains_cell(cell)).ok_or_else(outside)?;
         let [i, j] = [0, 1].map(|axis| (cell[axis] - tile.rect.start[axis]) as usize);
         let (height, lake) = (tile.surface((i, j)), tile.lake((i, j)).map(|(number, _)| number));

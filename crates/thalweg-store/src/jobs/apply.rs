@@ -99,7 +99,7 @@ impl ApplyJob {
         check_edges("edges", grid.edges)?;
         let files = files_of(&recipe)?;
         let [stage] = recipe.stages.as_slice() else {
-            return Err(Error::value("stages", recipe.stages.len(), "1: a model by itself"));
+            return Err(Error::value("stages", recipe.stages.len(), "1: a single model"));
         };
         let model = stage.model.clone();
         let about = model.about();
@@ -109,8 +109,8 @@ impl ApplyJob {
                 .map(|model| model.about().name);
             let able: Vec<&str> = able.collect();
             let problem = format!(
-                "cannot run by tiles, because it reaches over the whole map; use a model of finite reach ({}), or a map that fits in \
-                 memory and an output other than a store",
+                "cannot run by tiles, because it needs the whole map; use a model of finite reach ({}), or a map that \
+                 fits in memory and an output other than a store",
                 able.join(", ")
             );
             return Err(Error::unsupported(format!("model `{}`", about.name), problem));
@@ -269,7 +269,7 @@ impl TilePass for Ground {
                 },
             });
         }
-        let all = all.ok_or_else(|| Error::value("summaries", 0, "1 and more"))?;
+        let all = all.ok_or_else(|| Error::value("summaries", 0, "1 or more"))?;
         let known = Known {
             has_void: all.void > 0,
             lowest: all.lowest.unwrap_or_default(),

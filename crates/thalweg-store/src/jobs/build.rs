@@ -71,7 +71,7 @@ impl BuildJob {
         };
         let said = format!("{west},{north},{east},{south}");
         if !(west < east && north < south && [west, north, east, south].iter().all(|x| x.is_finite())) {
-            return Err(Error::value("rect", said, "W,N,E,S in metres: west below east, north below south"));
+            return Err(Error::value("rect", said, "W,N,E,S in metres, with W below E and N below S"));
         }
         let (width, whole) = (frame.width(level), frame.world(level));
         let start = [north, west].map(|metres| (metres / width).floor() as i64);
@@ -80,7 +80,7 @@ impl BuildJob {
         if !whole.contains(&rect) {
             let [from, to] = [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width));
             let (top, left, bottom, right) = (from.row, from.col, to.row, to.col);
-            let allowed = format!("a part of the world, which goes from {left},{top} to {right},{bottom} m");
+            let allowed = format!("a part of the world, which extends from {left},{top} to {right},{bottom} m");
             return Err(Error::value("rect", said, allowed));
         }
         Ok(Self { level, part: Some(rect), ..job })

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::Edges;
-use thalweg_core::{Cell, Error, Grid, Height, MapPoint, Result};
-use thalweg_export::survey::SurveyOptions;
-use thalweg_io::place::cell_at;
+use thalweg_core::{Error, Grid, Height, Result};
+use thalweg_export::survey::DrainOptions;
 use thalweg_io::{HeightReading, LoadOptions, Samples};
 use thalweg_tiled::layer::NO_HEIGHT;
 use thalweg_tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass, drainage};
@@ -20,8 +23,7 @@ use crate::products::ProductWriter;
 use crate::source::{ElevationFile, print_of, unchanged};
 
 /// The drainage of an elevation model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrainJob {
     /// The path of the elevation model.
     pub source: PathBuf,
@@ -34,47 +36,27 @@ pub struct DrainJob {
     pub edges: Edges,
     /// The sea level in metres; `None` without a sea.
     pub sea_level: Option<f64>,
-    /// The drainage area in m² from which on a cell belongs to a stream; `None` for the default of
-    /// [`SurveyOptions::threshold`].
-    pub threshold: Option<f64>,
-    /// The cells (row, column) at which water leaves the map.
-    pub outlets: Vec<Cell>,
-    /// True if the table of depressions is written.
-    #[serde(default, skip_serializing_if = "is_not")]
-    pub depressions: bool,
-    /// True if the outlines of lakes are left out.
-    #[serde(default, skip_serializing_if = "is_not")]
-    pub no_outlines: bool,
-}
-
-/// Options that are off are not serialized, so that the hash of a plan is the same as before the option existed.
-fn is_not(asked: &bool) -> bool {
-    !*asked
+    /// The options of the operation; those that do not apply to a store have their defaults.
+    pub options: DrainOptions,
 }
 
 impl DrainJob {
     /// Makes the job for a file, with open sides and no sea.
     ///
     /// # Errors
-    /// Returns an error if the file does not exist.
-    pub fn of(source: &Path, load: LoadOptions) -> Result<Self> {
+    /// Returns an error if an option does not apply to a store, if the file does not exist, or if outlets are given as
+    /// points and the file cannot be read or does not contain one of them.
+    pub fn new(source: &Path, load: LoadOptions, options: DrainOptions) -> Result<Self> {
+        options.check_form(WorkForm::Store, |option| option.name.to_string())?;
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
         let source_print = print_of(&source)?;
-        Ok(Self { source, source_print, load, ..Self::default() })
-    }
-
-    /// Adds outlets in the cells of points that are given in the file's map coordinates.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or a point is outside it.
-    pub fn let_out_at(&mut self, points: &[MapPoint]) -> Result<()> {
-        let grid = self.file()?.grid().clone();
-        for point in points {
-            let (MapPoint { x, y }, cell) = (point, cell_at(&grid, *point));
-            let allowed = "a point inside the file, in its coordinates";
-            self.outlets.push(cell.ok_or_else(|| Error::value("outlet", format!("{x},{y}"), allowed))?);
+        let mut job = Self { source, source_print, load, options, ..Self::default() };
+        if !job.options.outlets_at.is_empty() {
+            // A plan names cells, so that its parts need not agree on the file's transform.
+            job.options.outlets = job.options.outlets_on(job.file()?.grid())?;
+            job.options.outlets_at.clear();
         }
-        Ok(())
+        Ok(job)
     }
 
     fn file(&self) -> Result<ElevationFile> {
@@ -90,8 +72,8 @@ impl DrainJob {
     /// lakes as rough hills have.
     pub(super) fn beside_bytes(&self, size: [usize; 2]) -> u64 {
         let cells = size.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul);
-        let outlines = if self.no_outlines { 0 } else { OUTLINE };
-        let tree = if self.depressions { TREE } else { 0 };
+        let outlines = if self.options.skip_lake_outlines { 0 } else { OUTLINE };
+        let tree = if self.options.depressions { TREE } else { 0 };
         (cells / CELLS_A_LAKE).saturating_mul(LAKE + outlines + tree)
     }
 
@@ -106,14 +88,59 @@ impl DrainJob {
         };
         let (side, tiles) = (spec.side, spec.tile_grid()?);
         let [held_bytes, each] = file.memory([side, side]);
-        let (threshold, outlets, depressions) = (self.threshold, self.outlets.clone(), self.depressions);
-        let options = SurveyOptions { threshold, outlets, depressions, ..SurveyOptions::default() };
         let mut passes: Vec<Box<dyn TilePass>> =
             vec![Box::new(Look { files: vec![Arc::clone(&file)], tiles }), Box::new(Heights { file, tiles, each })];
-        passes.extend(drainage::tile_passes(&grid, side, &options)?);
-        let products = ProductWriter { grid, has_outlines: !self.no_outlines };
+        passes.extend(drainage::tile_passes(&grid, side, &self.options)?);
+        let products = ProductWriter { grid, has_outlines: !self.options.skip_lake_outlines };
         let held_bytes = vec![held_bytes; passes.len()];
         Ok(JobSetup { products, spec, passes, held_bytes })
+    }
+}
+
+/// The options that a plan always contains. The others are left out where they have their default, so that the hash of
+/// a plan is the same as before such an option existed; they have the name under which they were introduced.
+const ALWAYS: [&str; 2] = ["threshold", "outlets"];
+
+impl Serialize for DrainJob {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("source", &self.source)?;
+        map.serialize_entry("source_print", &self.source_print)?;
+        map.serialize_entry("load", &self.load)?;
+        map.serialize_entry("edges", &self.edges)?;
+        map.serialize_entry("sea_level", &self.sea_level)?;
+        for name in ALWAYS {
+            map.serialize_entry(name, &self.options.get(name))?;
+        }
+        for (option, value) in self.options.changed().iter().filter(|(option, _)| !ALWAYS.contains(&option.name)) {
+            map.serialize_entry(option.alias.unwrap_or(option.name), value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for DrainJob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Stored {
+            source: PathBuf,
+            source_print: u64,
+            load: LoadOptions,
+            edges: Edges,
+            sea_level: Option<f64>,
+            threshold: Value,
+            outlets: Value,
+            #[serde(flatten)]
+            options: Map<String, Value>,
+        }
+        let Stored { source, source_print, load, edges, sea_level, threshold, outlets, options: stored } =
+            Stored::deserialize(deserializer)?;
+        let mut options = DrainOptions::default();
+        for (name, value) in [("threshold", &threshold), ("outlets", &outlets)] {
+            options.set(name, value).map_err(D::Error::custom)?;
+        }
+        options.set_all(&stored).map_err(D::Error::custom)?;
+        Ok(Self { source, source_print, load, edges, sea_level, options })
     }
 }
 
@@ -161,5 +188,44 @@ impl TilePass for Heights {
         }
         found(Product::Figure("nodata_cells", void.into()))?;
         Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::Cell;
+
+    #[test]
+    fn a_job_is_written_as_before_its_options_were_declared() {
+        let job = DrainJob { source: "/a.tif".into(), source_print: 7, ..DrainJob::default() };
+        let plain = concat!(
+            r#"{"source":"/a.tif","source_print":7,"load":{"height":null,"cell_size":null,"infinite_is_nodata":false,"#,
+            r#""deterrace":false,"unit":null},"edges":["open","open","open","open"],"sea_level":null,"#,
+            r#""threshold":null,"outlets":[]}"#
+        );
+        assert_eq!(serde_json::to_string(&job).unwrap(), plain);
+        let options = DrainOptions {
+            threshold: Some(250_000.0),
+            outlets: vec![Cell::new(3, 4)],
+            depressions: true,
+            skip_lake_outlines: true,
+            ..DrainOptions::default()
+        };
+        let job = DrainJob { options, sea_level: Some(1.5), ..job };
+        let full = plain.replace(r#""sea_level":null"#, r#""sea_level":1.5"#).replace(
+            r#""threshold":null,"outlets":[]}"#,
+            r#""threshold":250000.0,"outlets":[[3,4]],"depressions":true,"no_outlines":true}"#,
+        );
+        assert_eq!(serde_json::to_string(&job).unwrap(), full);
+        assert_eq!(serde_json::from_str::<DrainJob>(&full).unwrap(), job);
+        for (wrong, word) in [
+            (full.replace("depressions", "depresions"), "depresions"),
+            (full.replace(r#""outlets":[[3,4]],"#, ""), "outlets"),
+            (full.replace("250000.0", "-1"), "threshold"),
+        ] {
+            let error = serde_json::from_str::<DrainJob>(&wrong).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
     }
 }

@@ -38,7 +38,7 @@ impl GivenLayer {
         };
         if own != size {
             let problem = format!(
-                "{} is {} × {} cells (columns × rows); by tiles it must be of the map's size, {} × {}",
+                "{} is {} × {} cells (columns × rows); for work by tiles it must have the map's size, {} × {}",
                 path.display(),
                 own[1],
                 own[0],
@@ -75,7 +75,7 @@ impl GivenLayer {
             }
             Source::Heights(file) => file,
         };
-        let reading = reading.ok_or_else(|| Error::layer(self.spec.name, "was not looked at"))?;
+        let reading = reading.ok_or_else(|| Error::layer(self.spec.name, "was not examined before"))?;
         let metres = |height: i32| if height == NO_HEIGHT { f32::NAN } else { Height(height).metres_f32() };
         let heights = file.heights(window, reading)?;
         Ok(Cells::Float(Field::from_vec(window.size(), heights.into_iter().map(metres).collect())?))

@@ -96,7 +96,10 @@ impl Job {
         for (read, folder) in reads.iter().flat_map(|read| store.ancestors().skip(1).map(move |folder| (read, folder)))
         {
             if same(read, folder) {
-                return Err(Error::file(store, format!("lies in {}, which is read; name another output", shown(read))));
+                return Err(Error::file(
+                    store,
+                    format!("is inside {}, which is an input; choose another output", shown(read)),
+                ));
             }
         }
         // An input that is a layer of a store counts as the whole store.
@@ -131,9 +134,11 @@ fn spec_of(layer: TileLayer) -> StoredLayer {
 
 /// Serializes a small message as JSON.
 fn words(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| Error::value("a message", error.to_string(), "what JSON can say"))
+    serde_json::to_vec(value)
+        .map_err(|error| Error::value("a message", error.to_string(), "a value that JSON can represent"))
 }
 
 fn read<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|error| Error::value(what, error.to_string(), "what this stage wrote"))
+    serde_json::from_slice(bytes)
+        .map_err(|error| Error::value(what, error.to_string(), "the bytes that this stage wrote"))
 }

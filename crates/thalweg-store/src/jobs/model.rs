@@ -296,7 +296,7 @@ fn cells(spec: &LayerSpec, samples: &Samples, window: CellRect) -> Result<Cells>
 }
 
 fn unfit() -> Error {
-    Error::value("layers of the stage before", "others", "those that it hands on")
+    Error::value("layers of the stage before", "other layers", "the layers that it passes on")
 }
 
 impl Said {
@@ -376,10 +376,10 @@ impl Said {
                 }
             }
         }
-        all.ok_or_else(|| Error::value("summaries", 0, "1 and more"))
+        all.ok_or_else(|| Error::value("summaries", 0, "1 or more"))
     }
 }
 
 fn damaged() -> Error {
-    Error::value("a summary of steps", "damaged bytes", "what this stage wrote")
+    Error::value("a summary of steps", "damaged bytes", "the bytes that this stage wrote")
 }

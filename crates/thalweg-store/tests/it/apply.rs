@@ -326,7 +326,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
         .find(|model| model.reach(&land.grid) == StepReach::Whole && model.about().needs.is_empty())
         .unwrap();
     let said = refused(&Recipe::single(whole, 1), &source, &store);
-    assert!(said.contains("a model of finite reach (") && said.contains("reaches over the whole map"), "{said}");
+    assert!(said.contains("a model of finite reach (") && said.contains("needs the whole map"), "{said}");
     let recipe = slides(folder.path(), 6, &land);
     let looped = thalweg_core::terrain::grid::Edge::Looped;
     let said = refused(&Recipe { edges: [looped; 4], ..recipe.clone() }, &source, &store);
@@ -337,7 +337,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     let said = refused(&recipe, &folder.path().join("no.tif"), &store);
     assert!(said.contains("no.tif"), "{said}");
     let said = refused(&recipe, &source, &source);
-    assert!(said.contains("is read too"), "{said}");
+    assert!(said.contains("is also an input"), "{said}");
 
     // A source that changed after planning, and a store as the source of another.
     let work = Work::open(
@@ -347,11 +347,11 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     .unwrap();
     finish_work(&work);
     let said = refused(&recipe, &store, &store);
-    assert!(said.contains("is read too"), "{said}");
+    assert!(said.contains("is also an input"), "{said}");
     let said = refused(&recipe, &store.join("height"), &store);
-    assert!(said.contains("is read"), "{said}");
+    assert!(said.contains("is also an input"), "{said}");
     let said = refused(&recipe, &store, &store.join("below.zarr"));
-    assert!(said.contains("lies in"), "{said}");
+    assert!(said.contains("is inside"), "{said}");
     let plan = work.plan().clone();
     drop(work);
     let mut bytes = std::fs::read(&source).unwrap();

@@ -7,7 +7,7 @@ use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded};
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
-use thalweg_render::products::measure::{MeasureSettings, measure};
+use thalweg_render::products::measure::{MeasureOptions, measure};
 use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
 
 /// Builds rough hills with holes in the data.
@@ -36,7 +36,7 @@ fn check(path: &Path, terrain: &Terrain, sea: Option<Height>, folder: &Path) {
         save_shaded(&picture, rows.shaded(options.clone()).unwrap()).unwrap();
         assert!(std::fs::read(&picture).unwrap() == draw_map(&terrain, &options).unwrap().png().unwrap());
     }
-    let settings = MeasureSettings::default();
+    let settings = MeasureOptions::default();
     let (whole, by_rows) = (measure(&terrain, &settings).unwrap(), rows.measure(&settings).unwrap());
     assert_eq!([by_rows.cells, [210, 1300]], [whole.cells; 2]);
     for (a, b) in whole.measures.iter().zip(&by_rows.measures).filter(|(_, b)| b.value.is_some()) {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{self, Draw};
 use thalweg_core::CellRect;
+use thalweg_export::survey::DrainOptions;
 use thalweg_io::{LoadOptions, SampleType, Samples};
 use thalweg_store::{
     Access, DrainJob, MapInMemory, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray, is_store, open_raster,
@@ -92,18 +93,18 @@ fn a_spec_that_no_store_can_have_is_refused() {
 fn what_is_no_store_of_ours_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    says(Store::open(&path, None, Access::Alone), &["a is missing: give a folder of Zarr"]);
+    says(Store::open(&path, None, Access::Alone), &["a is missing: give a folder in Zarr"]);
     fs::write(&path, "a file").unwrap();
     says(Store::create(&path, spec(), Access::Alone), &["is a file"]);
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    says(Store::open_read(&path), &["no Zarr of version 3"]);
+    says(Store::open_read(&path), &["not Zarr version 3"]);
     fs::write(path.join("own.txt"), "own").unwrap();
     says(Store::create(&path, spec(), Access::Alone), &["`own.txt`", "empty folder"]);
     fs::remove_file(path.join("own.txt")).unwrap();
     fs::write(path.join(".zgroup"), "{\"zarr_format\": 2}").unwrap();
     for result in [Store::create(&path, spec(), Access::Alone), Store::open_read(&path)] {
-        says(result, &["Zarr of version 2", "version 3"]);
+        says(result, &["Zarr version 2", "version 3"]);
     }
     fs::remove_file(path.join(".zgroup")).unwrap();
     let root = |text: &str| fs::write(path.join("zarr.json"), text).unwrap();
@@ -189,7 +190,7 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     put(r#"["y", "x"]"#, r#"{"missing_value": -5555, "add_offset": 0}"#);
     assert_eq!(open_raster(&path).unwrap().head().nodata, Some(-5555.0));
     // The fingerprint includes the chunks; a symbolic link that forms a cycle is not a chunk.
-    let print = || DrainJob::of(&path, LoadOptions::default()).unwrap().source_print;
+    let print = || DrainJob::new(&path, LoadOptions::default(), DrainOptions::default()).unwrap().source_print;
     let before = print();
     assert_eq!(print(), before);
     fs::write(path.join("c/0/0"), [1i16, 2, -5555, 4, 5, 7].map(i16::to_le_bytes).concat()).unwrap();
@@ -198,11 +199,11 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     std::os::unix::fs::symlink(&path, path.join("c/round")).unwrap();
     assert_eq!(print(), print());
     // Zarr of another version and a store of a later version are reported wherever they are read.
-    let job = |path: &Path| DrainJob::of(path, LoadOptions::default()).map(|_| ());
+    let job = |path: &Path| DrainJob::new(path, LoadOptions::default(), DrainOptions::default()).map(|_| ());
     let old = folder.path().join("old.zarr");
     fs::create_dir(&old).unwrap();
     fs::write(old.join(".zarray"), "{\"zarr_format\": 2}").unwrap();
-    says(job(&old), &["Zarr of version 2", "version 3"]);
+    says(job(&old), &["Zarr version 2", "version 3"]);
     let later = folder.path().join("later.zarr");
     drop(Store::create(&later, spec(), Access::Alone).unwrap());
     let text = fs::read_to_string(later.join("zarr.json")).unwrap();

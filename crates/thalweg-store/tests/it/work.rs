@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::support::{files, finish_work};
 use serde_json::Value;
 use thalweg_core::{Cell, CellRect, Field, Grid, Height, NoProgress, Terrain};
-use thalweg_export::survey::{Survey, SurveyOptions};
+use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams;
 use thalweg_io::features::save_lakes;
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, save};
@@ -51,8 +51,8 @@ fn file(folder: &Path, terrain: &Terrain) -> PathBuf {
 }
 
 fn job(source: &Path) -> Job {
-    let job = DrainJob::of(source, LoadOptions::default()).unwrap();
-    Job::Drain(DrainJob { threshold: Some(90_000.0), depressions: true, ..job })
+    let options = DrainOptions { threshold: Some(90_000.0), depressions: true, ..DrainOptions::default() };
+    Job::Drain(DrainJob::new(source, LoadOptions::default(), options).unwrap())
 }
 
 fn whole(store: &Store, layer: &str) -> Samples {
@@ -62,7 +62,7 @@ fn whole(store: &Store, layer: &str) -> Samples {
 /// The result for the whole file in memory, by the names of the store's layers.
 fn expected(path: &Path) -> Vec<(&'static str, Samples)> {
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
-    let options = SurveyOptions { threshold: Some(90_000.0), ..SurveyOptions::default() };
+    let options = DrainOptions { threshold: Some(90_000.0), ..DrainOptions::default() };
     let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
     let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
     let heights = |field: &Field<Height>, none: i32| {
@@ -87,7 +87,7 @@ fn same(store: &Store, path: &Path) {
         assert!(whole(store, layer) == samples, "{layer}");
     }
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
-    let options = SurveyOptions { depressions: true, ..SurveyOptions::default() };
+    let options = DrainOptions { depressions: true, ..DrainOptions::default() };
     let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
     let (known, numbers) = lakes::outline_lakes(&terrain, &survey.lake_depth).unwrap();
     assert!(known.len() > 5);
@@ -296,7 +296,7 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
     assert!(said(&endless, None, None).contains("rect is missing: a world with `continents` has no end"));
     assert!(said(&hills, Some(60), None).contains("level"));
     assert!(said(&hills, None, Some([0.0, 0.0, 1e9, 10.0])).contains("a part of the world"));
-    assert!(said(&hills, None, Some([9.0, 0.0, 1.0, 10.0])).contains("west below east"));
+    assert!(said(&hills, None, Some([9.0, 0.0, 1.0, 10.0])).contains("W below E"));
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn a_source_in_place_of_another_of_its_length_is_refused() {
     bytes.resize(std::fs::metadata(&path).unwrap().len().try_into().unwrap(), 0);
     std::fs::write(&path, &bytes).unwrap();
     let said = Work::open(plan, Access::Shared).err().unwrap().to_string();
-    assert!(said.contains("land.tif") && said.contains("was changed since"), "{said}");
+    assert!(said.contains("land.tif") && said.contains("has changed since"), "{said}");
     // None of the store's layers was done: the store is replaced, and the messages about the first file are ignored.
     finish_work(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
     same(&Store::open_read(&store).unwrap(), &path);
@@ -347,13 +347,14 @@ fn a_source_in_place_of_another_of_its_length_is_refused() {
     std::fs::write(&path, std::fs::read(&path).unwrap()).unwrap();
     let plan = Plan::of(job(&path), &store, 64).unwrap();
     let said = Work::open(plan.clone(), Access::Alone).err().unwrap().to_string();
-    assert!(said.contains("land.tif was changed since"), "{said}");
+    assert!(said.contains("land.tif has changed since"), "{said}");
     let said = plan.write(&beside(&store, "plan.json")).unwrap_err().to_string();
-    assert!(said.contains("is a store of other work"), "{said}");
+    assert!(said.contains("is a store of different work"), "{said}");
     let Job::Drain(options) = job(&path) else { unreachable!() };
-    let wider = Job::Drain(DrainJob { threshold: Some(7.0e5), ..options });
+    let wider = DrainOptions { threshold: Some(7.0e5), ..options.options.clone() };
+    let wider = Job::Drain(DrainJob { options: wider, ..options });
     let said = Work::open(Plan::of(wider, &store, 64).unwrap(), Access::Alone).err().unwrap().to_string();
-    assert!(said.contains("is a store of other work"), "{said}");
+    assert!(said.contains("is a store of different work"), "{said}");
 }
 
 /// The messages of a store that no longer exists are ignored.
@@ -467,13 +468,13 @@ fn plans_and_layers_take_no_file_s_place_that_is_needed() {
         let said = result.unwrap_err().to_string();
         assert!(said.contains(words), "{said}");
     };
-    refused(work.plan().write(&path), "is read too");
+    refused(work.plan().write(&path), "is also an input");
     for inside in ["zarr.json", "height/zarr.json", "new.json"] {
-        refused(work.plan().write(&store.join(inside)), "lies in the store");
-        refused(work.store().save_cog("height", &store.join(inside), 1), "lies in the store");
+        refused(work.plan().write(&store.join(inside)), "is inside the store");
+        refused(work.store().save_cog("height", &store.join(inside), 1), "is inside the store");
     }
     let inner = Plan::of(job(&path), &store.join("inner.zarr"), 64).and_then(|plan| Work::open(plan, Access::Alone));
-    assert!(inner.err().unwrap().to_string().contains("lies in the store"));
+    assert!(inner.err().unwrap().to_string().contains("is inside the store"));
     for side in [0, 1, 16_385, 999_999_999_999] {
         refused(Plan::of(job(&path), &folder.path().join("b.zarr"), side).map(drop), "2 to 16384 cells");
     }
@@ -492,7 +493,7 @@ fn infinite_samples_are_told_as_in_memory() {
     let options = LoadOptions { cell_size: Some(10.0), ..LoadOptions::default() };
     let store = folder.path().join("land.zarr");
     let work = |options: LoadOptions| {
-        let job = Job::Drain(DrainJob::of(&path, options).unwrap());
+        let job = Job::Drain(DrainJob::new(&path, options, DrainOptions::default()).unwrap());
         Work::open(Plan::of(job, &store, 64).unwrap(), Access::Alone).unwrap()
     };
     let refused = work(options.clone());
@@ -549,8 +550,12 @@ fn the_schema_of_plans_names_what_they_hold() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), &land(5, [90, 80]));
     let recipe = hills();
-    let mut drained =
-        DrainJob { outlets: vec![Cell::new(3, 4)], ..DrainJob::of(&path, LoadOptions::default()).unwrap() };
+    let mut drained = DrainJob::new(
+        &path,
+        LoadOptions::default(),
+        DrainOptions { outlets: vec![Cell::new(3, 4)], ..DrainOptions::default() },
+    )
+    .unwrap();
     drained.load.height = Some([0.0, 9.0]);
     let part = BuildJob::part(&recipe, None, Some([0.0, 0.0, 900.0, 500.0])).unwrap();
     let slides =

@@ -99,16 +99,16 @@ impl Studio {
     fn rendered(&mut self, size: [u32; 2], times: u32) -> Result<Picture, String> {
         let frame = self.frame(size);
         if frame.parts.is_empty() {
-            return Err("there is nothing to be seen yet".into());
+            return Err("there is nothing to draw yet".into());
         }
-        let scene = self.scene.as_mut().ok_or("there is no GPU to draw a picture with")?;
+        let scene = self.scene.as_mut().ok_or("there is no GPU to draw a picture")?;
         scene.picture(&frame, times)
     }
 
     /// Without a disk there are no frames to write.
     #[cfg(target_arch = "wasm32")]
     fn rendered(&mut self, _: [u32; 2], _: u32) -> Result<Picture, String> {
-        Err("a page writes no frames".into())
+        Err("a page cannot write frames".into())
     }
 
     /// Writes the next of the frames that are being written.

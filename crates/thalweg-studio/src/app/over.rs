@@ -65,7 +65,7 @@ impl Studio {
             short(point.water as f32),
             short(point.carried as f32),
             short(point.capacity as f32),
-            if point.moved < 0.0 { "lays down" } else { "digs" },
+            if point.moved < 0.0 { "deposits" } else { "erodes" },
             short(point.moved.abs() as f32)
         ))
     }

@@ -122,7 +122,7 @@ impl Studio {
         egui::Area::new(egui::Id::unique("tools")).fixed_pos(at).show(ui.ctx(), |ui| {
             egui::Frame::popup(ui.style()).show(ui, |ui| {
                 ui.set_max_width(270.0);
-                ui.toggle_value(&mut self.tools_open, "Hands").on_hover_text("Brushes, springs and droplets");
+                ui.toggle_value(&mut self.tools_open, "Tools").on_hover_text("Brushes, springs and droplets");
                 if self.tools_open {
                     self.tools.show(ui);
                 }

@@ -39,7 +39,7 @@ impl Studio {
     pub(super) fn pen_click(&mut self, place: Point) {
         if self.tools.pen.nib == Some(Nib::Erase) {
             let Some(number) = self.tools.pen.nearest(place, &self.lines.1) else {
-                return self.say("No line is near.".into());
+                return self.say("There is no line nearby.".into());
             };
             let erased = self.recipe.erase(number, &self.snapshot.grid);
             self.drew(erased);

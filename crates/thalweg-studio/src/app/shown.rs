@@ -40,13 +40,11 @@ impl Studio {
             self.adopt();
         }
         if self.worker.is_broken() && self.begin_again() {
-            self.complain("The simulation has broken down. It begins again with the recipe as it was.".into());
+            self.complain("The simulation has broken down. It starts again with the same recipe.".into());
         }
         if self.worker.is_broken() && !self.told {
             self.told = true;
-            self.complain(
-                "The simulation has broken down, by a fault of this program. The recipe can still be saved.".into(),
-            );
+            self.complain("The simulation has broken down (internal error). The recipe can still be saved.".into());
         }
         match self.painter.take() {
             None => {}

@@ -153,7 +153,7 @@ impl Studio {
             // The worker publishes its first snapshot before it does anything else.
             match worker.latest() {
                 Some(snapshot) => break snapshot,
-                None if worker.is_broken() => return Err("the simulation breaks down at once".into()),
+                None if worker.is_broken() => return Err("the simulation fails immediately".into()),
                 None => std::thread::yield_now(),
             }
         };
@@ -281,11 +281,11 @@ impl Studio {
         if need > MOST_MEMORY {
             let name = &recipe.name;
             let problem =
-                format!("{name} needs {need_gib:.1} GiB of memory; a page has {most_gib:.1} GiB: take fewer cells");
+                format!("{name} needs {need_gib:.1} GiB of memory; a page has {most_gib:.1} GiB: choose fewer cells");
             self.complain(problem);
             return false;
         }
-        let question = format!("{} needs about {need_gib:.1} GiB of memory. Go on?", recipe.name);
+        let question = format!("{} needs about {need_gib:.1} GiB of memory. Continue?", recipe.name);
         if page.host.allows(&question) {
             self.allowed = need;
             // The check at the start of a run counts copies of the terrain that the recipe's own estimate does not

@@ -97,7 +97,7 @@ impl Explorer {
                     ui.painter().image(texture, rect, whole, Color32::WHITE);
                 }
                 Some((_, true)) => self.problem = Some("the graphics device was lost; open the explorer again".into()),
-                _ => self.problem = Some("no GPU: the land is made, but cannot be shown".into()),
+                _ => self.problem = Some("no GPU: the land is computed, but cannot be shown".into()),
             }
             let text = self.words();
             let galley = ui.painter().layout_no_wrap(text, egui::FontId::proportional(12.0), Color32::from_gray(238));
@@ -119,7 +119,7 @@ impl Explorer {
         let mut text =
             format!("x {x:.0} m  y {y:.0} m · {} m away · cells of {} m", short(distance), short(cell as f32));
         if let Some(ring) = self.streamer.making() {
-            text += &format!(" · level {} comes", ring.level);
+            text += &format!(" · level {} is loading", ring.level);
         }
         if let Some(problem) = &self.problem {
             text += &format!("\n{problem}");

@@ -18,7 +18,7 @@ pub fn still(world: &World, mut stand: Stand, look: &Look, [width, height]: [u32
     let gpu = Gpu::headless()?;
     let most = gpu.device.limits().max_texture_dimension_2d;
     if [width, height].iter().any(|n| !(1..=most).contains(n)) {
-        return Err(format!("size = {width} × {height}: allowed is 1 to {most} pixels each, the most of this GPU"));
+        return Err(format!("size = {width} × {height}: allowed is 1 to {most} pixels each, the limit of this GPU"));
     }
     let fine = if 2 * width.max(height) <= most.min(8192) { 2 } else { 1 };
     let drawn = [width * fine, height * fine];

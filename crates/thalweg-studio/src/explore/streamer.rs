@@ -83,7 +83,7 @@ impl Streamer {
                         Ok(Made { ring, surface })
                     }
                     Ok(Err(error)) => Err(error.to_string()),
-                    Err(_) => Err("the land cannot be made here, by a fault of this program".into()),
+                    Err(_) => Err("the land cannot be computed here (internal error)".into()),
                 };
                 let mut now = open(queue);
                 now.making = None;
@@ -92,7 +92,7 @@ impl Streamer {
                 wake();
             }
         };
-        platform::spawn("streamer", work).map_err(|error| format!("the system gives no thread ({error})"))?;
+        platform::spawn("streamer", work).map_err(|error| format!("the system cannot start a thread ({error})"))?;
         Ok(Self { queue })
     }
 

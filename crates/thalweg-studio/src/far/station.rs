@@ -65,7 +65,7 @@ impl Station {
                 _ => {}
             },
             ToStation::Allow(bytes) => memory::limit_memory(bytes),
-            ToStation::Break => panic!("the station breaks down because it was told to"),
+            ToStation::Break => panic!("the station fails because a message requested it"),
         }
     }
 

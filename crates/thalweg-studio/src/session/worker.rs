@@ -46,7 +46,7 @@ impl Worker {
                 wake();
             }
         };
-        platform::spawn("worker", work).map_err(|error| format!("the system gives no thread ({error})"))?;
+        platform::spawn("worker", work).map_err(|error| format!("the system cannot start a thread ({error})"))?;
         Ok(Self(Rc::new(Thread { orders, board })))
     }
 

@@ -53,8 +53,8 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
         ui.label(RichText::new("Colours").strong());
         ui.horizontal(|ui| {
             for (natural, title, about) in [
-                (false, "by height", "A tint for each height, as on a map"),
-                (true, "natural", "What covers the ground: rock, scree, soil, grass, woods, sand, snow"),
+                (false, "by height", "A tint by height, as on a map"),
+                (true, "natural", "The ground cover: rock, scree, soil, grass, woods, sand, snow"),
             ] {
                 ui.selectable_value(&mut settings.natural, natural, title).on_hover_text(about);
             }
@@ -75,24 +75,24 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
             .response
             .accessible_name("overlay");
         ui.add_space(8.0);
-        ui.label(RichText::new("Compare with before").strong());
+        ui.label(RichText::new("Compare with the start").strong());
         ui.horizontal(|ui| {
             for (compare, title, about) in [
-                (Compare::Off, "off", "Hold B to see the land before erosion"),
-                (Compare::Swipe, "swipe", "Before on the left of a line that can be dragged"),
-                (Compare::Beside, "beside", "Before and now side by side under one camera"),
+                (Compare::Off, "off", "Hold B to show the land before erosion"),
+                (Compare::Swipe, "swipe", "The land before erosion, to the left of a line that can be dragged"),
+                (Compare::Beside, "side by side", "The land before erosion and now, under one camera"),
             ] {
                 ui.selectable_value(&mut settings.compare, compare, title).on_hover_text(about);
             }
         });
         ui.add_space(8.0);
-        ui.label(RichText::new("Shown").strong());
+        ui.label(RichText::new("Visible").strong());
         let look = &mut settings.look;
         for (on, title) in [
             (&mut look.water, "lakes and sea"),
             (&mut look.streams, "streams"),
             (&mut look.trees, "trees"),
-            (&mut look.sediment, "loose sediment"),
+            (&mut look.sediment, "sediment"),
             (&mut look.shadows, "shadows"),
             (&mut settings.droplets, "moving droplets"),
         ] {
@@ -102,21 +102,21 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
         optional(ui, "sea level", &mut look.sea_level, 0.0, -12_000.0..=9000.0, " m");
         ui.add_space(8.0);
         ui.label(RichText::new("Heights").strong());
-        optional(ui, "exaggerate", &mut settings.exaggeration, fits, 0.05..=50.0, "×");
+        optional(ui, "exaggeration", &mut settings.exaggeration, fits, 0.05..=50.0, "×");
         ui.add_space(8.0);
         ui.label(RichText::new("Sun").strong());
-        ui.add(Slider::new(&mut look.sun.azimuth, 0.0..=360.0).max_decimals(0).suffix("°").text("from"))
-            .on_hover_text("Degrees clockwise from north; Shift + drag moves the sun too");
-        ui.add(Slider::new(&mut look.sun.altitude, 5.0..=90.0).max_decimals(0).suffix("°").text("above"));
+        ui.add(Slider::new(&mut look.sun.azimuth, 0.0..=360.0).max_decimals(0).suffix("°").text("azimuth"))
+            .on_hover_text("Degrees clockwise from north; Shift + drag also moves the sun");
+        ui.add(Slider::new(&mut look.sun.altitude, 5.0..=90.0).max_decimals(0).suffix("°").text("altitude"));
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             if ui.button("Frame").on_hover_text("Home").clicked() {
                 wish = Some(AppearanceAct::Frame);
             }
-            if ui.button("Update").on_hover_text("Take the view up from the present terrain, now").clicked() {
+            if ui.button("Update").on_hover_text("Updates the view to the current terrain").clicked() {
                 wish = Some(AppearanceAct::Update);
             }
-            if ui.button("From a file …").on_hover_text("Take the ground from an elevation model").clicked() {
+            if ui.button("From a file …").on_hover_text("Uses the ground of an elevation model").clicked() {
                 wish = Some(AppearanceAct::Ground);
             }
         });

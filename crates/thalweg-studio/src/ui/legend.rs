@@ -25,7 +25,7 @@ pub fn legend(ui: &Ui, area: Rect, legend: &OverlayLegend) {
     let unit = if legend.unit.is_empty() || legend.unit == "1" { String::new() } else { format!(" [{}]", legend.unit) };
     text(frame.min + vec2(10.0, 5.0), Align2::LEFT_TOP, format!("{}{unit}", legend.title));
     if kinds {
-        text(bar.left_top(), Align2::LEFT_TOP, "a colour to each".to_string());
+        text(bar.left_top(), Align2::LEFT_TOP, "one colour for each value".to_string());
         return;
     }
     text(bar.left_bottom() + vec2(0.0, 3.0), Align2::LEFT_TOP, short(legend.low));

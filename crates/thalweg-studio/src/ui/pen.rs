@@ -40,10 +40,10 @@ impl Nib {
     fn meaning(self) -> &'static str {
         match self {
             Self::Draw(SketchKind::Ridge) => "A crest along the line",
-            Self::Draw(SketchKind::River) => "Water along the line, from its head down; it may end on another river",
-            Self::Draw(SketchKind::Coast) => "Land to the left of the line; all round, land inside. It needs a sea",
-            Self::Draw(SketchKind::Height) => "That height at the place",
-            Self::Erase => "Takes the nearest line or height away",
+            Self::Draw(SketchKind::River) => "A river along the line, from its head down; it may end on another river",
+            Self::Draw(SketchKind::Coast) => "Land to the left of the line, or inside a closed line. It needs a sea",
+            Self::Draw(SketchKind::Height) => "The given height at a place",
+            Self::Erase => "Removes the nearest line or height",
         }
     }
 }
@@ -92,7 +92,7 @@ impl Pen {
             Nib::Draw(_) => {
                 ui.label(
                     RichText::new(
-                        "Drag; or click point after point, the last one twice. Enter ends, Esc drops the line.",
+                        "Drag, or click point after point, the last one twice. Enter ends the line, Esc discards it.",
                     )
                     .weak(),
                 );

@@ -48,7 +48,7 @@ impl Panel {
             ui.add_space(6.0);
             ui.menu_button("+ Add a stage", |ui| {
                 for (family, title) in
-                    [(Family::Base, "Ground"), (Family::Erosion, "Erosion"), (Family::Analysis, "Reading")]
+                    [(Family::Base, "Ground"), (Family::Erosion, "Erosion"), (Family::Analysis, "Analysis")]
                 {
                     ui.label(RichText::new(title).strong());
                     for about in models::all_models().map(|model| model.about()).filter(|about| about.family == family)
@@ -94,19 +94,19 @@ impl Panel {
                 if ui.button(about.name).on_hover_text("The model's page").clicked() {
                     self.page = Some(about.name);
                 }
-                if ui.button("Up").on_hover_text("Earlier").clicked() && number > 0 {
+                if ui.button("Up").on_hover_text("Moves the stage earlier").clicked() && number > 0 {
                     *act = Some(Act::Swap(number, number - 1));
                 }
-                if ui.button("Down").on_hover_text("Later").clicked() && number + 1 < count {
+                if ui.button("Down").on_hover_text("Moves the stage later").clicked() && number + 1 < count {
                     *act = Some(Act::Swap(number, number + 1));
                 }
-                if ui.button("Copy").on_hover_text("The same stage once more").clicked() {
+                if ui.button("Copy").on_hover_text("Duplicates the stage").clicked() {
                     *act = Some(Act::Duplicate(number));
                 }
                 if ui.button("Remove").clicked() {
                     *act = Some(Act::Remove(number));
                 }
-                changed |= ui.checkbox(&mut stage.muted, "mute").on_hover_text("Keep it, but do not run it").changed();
+                changed |= ui.checkbox(&mut stage.muted, "mute").on_hover_text("Does not run the stage").changed();
             });
             changed |= self.rename(ui, stage, number, &labels);
             ui.label(RichText::new(about.summary).weak());
@@ -132,7 +132,7 @@ impl Panel {
                 ui.add(TextEdit::singleline(&mut text).desired_width(140.0)).accessible_name("label of the stage")
             })
             .inner
-            .on_hover_text("Keys the stage's random numbers: another label gives another chance.");
+            .on_hover_text("The key of the stage's random numbers: another label gives other numbers.");
         let wish = text.trim();
         if wish != stage.label && labels.iter().any(|label| label == wish) {
             ui.label(trouble("another stage has this label"));
@@ -181,7 +181,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
             changed |= ui
                 .add(DragValue::new(&mut recipe.cells).range(1..=4096).clamp_existing_to_range(false).speed(8))
                 .accessible_name("cells")
-                .on_hover_text("Cells on the long side: more make the same world finer.")
+                .on_hover_text("The number of cells on the long side: more cells make the same world finer.")
                 .changed();
             ui.label(format!("{:.1} × {:.1} km", width / 1e3, height / 1e3));
         });
@@ -209,7 +209,7 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
         ui.set_max_width(340.0);
         ui.label(param.meaning);
         ui.label(RichText::new(format!("{} [{}] · default {}", param.kind, param.unit, param.default)).weak());
-        ui.label(RichText::new("double click on the name: back to the default").weak());
+        ui.label(RichText::new("double-click the name to restore the default").weak());
         ui.label(RichText::new(param.source).weak().italics());
     };
     ui.horizontal(|ui| {
@@ -226,7 +226,7 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
             next = param.default;
         }
         control.context_menu(|ui| {
-            if ui.button(format!("Back to {}", param.default)).clicked() {
+            if ui.button(format!("Restore {}", param.default)).clicked() {
                 next = param.default;
                 ui.close();
             }
@@ -324,7 +324,7 @@ fn given(ui: &mut Ui, stage: &mut Stage) -> bool {
     let strokes = stage.strokes.len();
     if strokes > 0 {
         ui.horizontal(|ui| {
-            ui.label(format!("{strokes} strokes by hand"));
+            ui.label(format!("{strokes} strokes"));
             if ui.small_button("Remove").clicked() {
                 stage.strokes.clear();
                 changed = true;

@@ -30,11 +30,11 @@ impl Timeline {
     pub fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
         let mut order = None;
         row(ui, |ui| {
-            if ui.button("Step").on_hover_text("Takes so many steps, then stops").clicked() {
+            if ui.button("Step").on_hover_text("Runs this number of steps, then stops").clicked() {
                 order = Some(Order::Step(self.steps));
             }
             ui.add(DragValue::new(&mut self.steps).range(1..=100_000)).accessible_name("steps to take");
-            if ui.button("From the start").on_hover_text("Runs the recipe again").clicked() {
+            if ui.button("From the start").on_hover_text("Runs the recipe again from its start").clicked() {
                 order = Some(Order::Restart);
             }
             ui.separator();
@@ -45,7 +45,7 @@ impl Timeline {
             }
             let mut pace = self.pace.unwrap_or(PACE);
             let drag = DragValue::new(&mut pace).range(0.1..=1000.0).speed(0.2).suffix(" steps/s");
-            if ui.add_enabled(held, drag).accessible_name("steps a second").changed() {
+            if ui.add_enabled(held, drag).accessible_name("steps per second").changed() {
                 self.pace = Some(pace);
                 order = Some(Order::Pace(self.pace));
             }

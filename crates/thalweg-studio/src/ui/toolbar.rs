@@ -121,9 +121,9 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
             ui,
             "Age",
             &mut knobs.at.age,
-            "How long all erosion works: a factor on years, durations and numbers of droplets.",
+            "The duration of all erosion: a factor on years, durations and numbers of droplets.",
         );
-        knob(ui, "Rain", &mut knobs.at.rain, "How much rain falls: a factor on the rain of all stages.");
+        knob(ui, "Rain", &mut knobs.at.rain, "The amount of rain: a factor on the rain of all stages.");
         rock(ui, recipe.rock.name, &mut knobs.at);
         if knobs.at != before {
             knobs.turn(recipe);
@@ -174,7 +174,7 @@ fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
             }
         }
     });
-    let about = "What the land is made of: how readily rivers cut it, and how steep it stands.";
+    let about = "The rock of the land, which determines its erodibility and its steepest slopes.";
     list.response.accessible_name("Rock").on_hover_text(about);
 }
 
@@ -231,8 +231,8 @@ fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     item(ui, wish, ["All layers …", about], ask(Goods::World));
     ui.menu_button("For a program", |ui| programs(ui, wish, ask));
     pictures(ui, wish, &[1, 2, 4]);
-    item(ui, wish, ["Turntable …", "120 frames once round the land, as PNG"], ToolbarAct::Ask(Ask::Turntable));
-    let about = "A frame whenever the land has changed, until it is done";
+    item(ui, wish, ["Turntable …", "120 frames of one turn around the land, as PNG"], ToolbarAct::Ask(Ask::Turntable));
+    let about = "A frame after each change of the land, until the run is done";
     item(ui, wish, ["Time-lapse …", about], ToolbarAct::Ask(Ask::TimeLapse));
     item(ui, wish, ["Stop writing frames", ""], ToolbarAct::StopFrames);
     item(ui, wish, ["Copy command line", "The command that builds this world"], ToolbarAct::CopyCommand);
@@ -245,7 +245,7 @@ fn page_export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     let about = "Heights, layers, rivers, lakes, trees, map, recipe and report, as `thalweg build` writes them";
     item(ui, wish, ["All layers, as ZIP", about], ToolbarAct::Give(Goods::World));
     ui.menu_button("For a program, as ZIP", |ui| programs(ui, wish, ToolbarAct::Give));
-    item(ui, wish, ["Recipe", "The text that this world is made from"], ToolbarAct::Save);
+    item(ui, wish, ["Recipe", "The text from which this world is built"], ToolbarAct::Save);
     pictures(ui, wish, &[1, 2]);
     item(ui, wish, ["Copy link", "An address that opens this world"], ToolbarAct::CopyLink);
 }
@@ -260,7 +260,7 @@ fn programs(ui: &mut Ui, wish: &mut Option<ToolbarAct>, act: impl Fn(Goods) -> T
 fn pictures(ui: &mut Ui, wish: &mut Option<ToolbarAct>, sizes: &[u32]) {
     for times in sizes {
         let text = if *times == 1 { "Picture   S".to_string() } else { format!("Picture, {times}× as large") };
-        item(ui, wish, [&text, "The view as it is, as PNG"], ToolbarAct::Picture(*times));
+        item(ui, wish, [&text, "The current view, as PNG"], ToolbarAct::Picture(*times));
     }
 }
 

@@ -52,7 +52,7 @@ impl Tools {
     pub fn show(&mut self, ui: &mut Ui) {
         ui.horizontal_wrapped(|ui| {
             let view = ui.selectable_label(self.tool.is_none() && self.pen.nib.is_none(), "view");
-            if view.on_hover_text("Drag turns the view; a click drops one droplet and shows its path").clicked() {
+            if view.on_hover_text("Dragging turns the view; a click drops a droplet and shows its path").clicked() {
                 self.take(None);
             }
             for tool in Tool::all() {
@@ -62,7 +62,7 @@ impl Tools {
                 }
             }
         });
-        ui.label(RichText::new("Lines that the ground keeps; the run begins anew").weak());
+        ui.label(RichText::new("Lines that constrain the terrain; the run starts again").weak());
         if self.pen.show(ui) {
             self.tool = None;
         }

@@ -370,7 +370,7 @@ fn keys_and_clicks_do_what_the_list_says() {
     window.harness.run_steps(2);
     assert!(now != before, "B shows the land before");
     // The bracket keys change the brush radius.
-    window.click("Hands");
+    window.click("Tools");
     window.harness.run_steps(10);
     window.click("raise");
     let radius = window.studio().brush_radius();
@@ -411,7 +411,7 @@ fn the_pen_draws_lines_that_the_recipe_holds_and_takes_them_away() {
         window.button(MIDDLE + by, PointerButton::Primary, false, Modifiers::NONE);
         window.harness.step();
     };
-    window.click("Hands");
+    window.click("Tools");
     window.harness.run_steps(10);
     let plain = window.studio().recipe_text();
     window.click("river");
@@ -510,7 +510,7 @@ fn layers_and_frames_are_exported() {
     let unity = path(&window, "unity");
     window.click("Export");
     window.click("For a program");
-    window.click("Unity, a Terrain");
+    window.click("Unity (a Terrain)");
     window.until("what Unity takes is written", |_| unity.join(thalweg_export::export::MANIFEST).exists());
     window.until("it is said", |studio| studio.said_last().is_some_and(|said| said.contains("under import")));
     window.click("Export");

@@ -296,7 +296,7 @@ fn what_cannot_be_is_refused_in_a_line() {
     // A whole unbounded level 0 is never allocated in memory, nor is a level too fine to be counted.
     let world = World::open(&recipe(1)).unwrap();
     let all = world.frame().world(0);
-    assert!(world.window(0, all).err().unwrap().to_string().contains("cells at most"));
+    assert!(world.window(0, all).err().unwrap().to_string().contains("at most"));
     assert!(world.window(40, CellRect::new([0, 0], [1, 1])).err().unwrap().to_string().contains("level"));
     assert!(world.tile(0, 1e13, 0.0).is_err() && world.tile(0, f64::NAN, 0.0).is_err());
     // A recipe that is written and read again is the same.

@@ -43,7 +43,7 @@ fn rows_of_numbers_are_ground() {
         assert!(error.contains(words), "{error}");
     }
     let none = Terrain::from_rows(grid, |_, row: &mut [f64]| row.fill(f64::NAN)).unwrap_err().to_string();
-    assert!(none.contains("one height at least"), "{none}");
+    assert!(none.contains("at least one height"), "{none}");
 }
 
 #[test]
@@ -57,11 +57,11 @@ fn a_maps_cell_size_is_found_as_a_files() {
     };
     assert_eq!(cell_of(&place(north_up, &[]), Some("m"), &usual).unwrap(), (30.0, vec![]));
     assert_eq!(cell_of(&place(None, &[]), None, &said).unwrap(), (25.0, vec![]));
-    assert!(refused(&place(None, &[]), None, &usual).contains("the map says no cell size"));
+    assert!(refused(&place(None, &[]), None, &usual).contains("the map does not state a cell size"));
     let degrees = [1, 1, 0, 1, 1024, 0, 1, 2];
     assert!(refused(&place(north_up, &degrees), None, &usual).contains("is in degrees"));
     let (cell, warnings) = cell_of(&place(north_up, &degrees), None, &said).unwrap();
-    assert!(cell == 25.0 && warnings[0].contains("is taken as square cells of 25 m"), "{warnings:?}");
+    assert!(cell == 25.0 && warnings[0].contains("is read with square cells of 25 m"), "{warnings:?}");
     assert!(refused(&place(north_up, &[]), Some("ft"), &usual).contains("heights in `ft`"));
     let metre = LoadOptions { unit: Some(Unit::Metre), ..LoadOptions::default() };
     assert_eq!(cell_of(&place(north_up, &[]), Some("ft"), &metre).unwrap().0, 30.0);

@@ -210,7 +210,7 @@ fn unscaled_files_take_their_metres_from_options_or_say_the_default() {
     let default = plain(&path);
     assert_eq!(metres(&default), [0.0, 200.0, 1000.0]);
     assert!(default.warnings.iter().any(|w| w.contains("0 to 1000 m")));
-    assert!(default.warnings.iter().any(|w| w.contains("no cell size")));
+    assert!(default.warnings.iter().any(|w| w.contains("does not state a cell size")));
 
     let normal = folder.path().join("a.npy");
     write(&normal, &Raster::new([1, 3], Samples::F32(vec![0.0, 0.25, 1.0]))).unwrap();
@@ -237,7 +237,7 @@ fn raw_files_heed_order_of_rows_and_bytes() {
     let folder = folder();
     let path = folder.path().join("a.raw");
     fs::write(&path, [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]).unwrap();
-    assert!(read(&path).unwrap_err().to_string().contains("no square"));
+    assert!(read(&path).unwrap_err().to_string().contains("do not make a square"));
     let sidecar = r#"{"minimum": 0, "maximum": 65535, "cell_size": 1, "rows": 3, "columns": 2, "sample": "u16",
         "byte_order": "big", "row_order": "south"}"#;
     fs::write(Sidecar::path(&path), sidecar).unwrap();
@@ -272,7 +272,7 @@ fn no_data_is_masked_counted_and_stands_at_the_lowest_height() {
     assert_eq!(load(&path, &options).unwrap().nodata_count, 1);
     for all in [vec![f32::NAN, f32::NAN], vec![-9999.0, -9999.0], vec![f32::MAX]] {
         stored(all, None);
-        assert!(refused(&path).contains("no data at all"));
+        assert!(refused(&path).contains("has no data"));
     }
     stored(vec![5.0, 16_001.0], None);
     assert!(refused(&path).contains("row 0, column 1"));

@@ -10,7 +10,7 @@ use crate::support::{build_preset, preset_recipe, run_recipe};
 use thalweg_core::terrain::{DISCHARGE, POOL};
 use thalweg_core::{Cell, Error, Field, Grid, Height, NoProgress, ProgressReport, Terrain};
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
-use thalweg_export::survey::{Survey, SurveyOptions, check_files};
+use thalweg_export::survey::{DrainOptions, Survey, check_files};
 use thalweg_export::world_folder;
 use thalweg_flow::D8;
 use thalweg_io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
@@ -40,7 +40,7 @@ fn hills() -> Terrain {
 fn a_survey_agrees_with_a_walk_down_every_cell() {
     let terrain = hills();
     let mut reports = Vec::new();
-    let options = SurveyOptions { threshold: Some(40.0 * 400.0), ..SurveyOptions::default() };
+    let options = DrainOptions { threshold: Some(40.0 * 400.0), ..DrainOptions::default() };
     let mut progress = |report: &ProgressReport<'_>| {
         reports.push((report.task.to_string(), report.done, report.total));
         ControlFlow::Continue(())
@@ -93,7 +93,7 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
 #[test]
 fn a_survey_stops_at_the_first_report_when_it_is_told_to() {
     let mut count = 0;
-    let stopped = Survey::of(&hills(), &SurveyOptions::default(), &mut |_: &ProgressReport<'_>| {
+    let stopped = Survey::of(&hills(), &DrainOptions::default(), &mut |_: &ProgressReport<'_>| {
         count += 1;
         ControlFlow::Break(())
     });
@@ -106,7 +106,7 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
     let terrain = hills();
-    let options = SurveyOptions { runoff: Some(500.0), ..SurveyOptions::default() };
+    let options = DrainOptions { runoff: Some(500.0), ..DrainOptions::default() };
     let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
     drop(survey.draft(folder, &terrain, None).unwrap());
     assert_eq!(names(folder), BTreeSet::new(), "a draft that is given up leaves nothing");
@@ -123,14 +123,14 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     // lakes they would replace.
     check_files(folder, &options, &[]).unwrap();
     let error = check_files(folder, &options, &[folder.join("filled.tif")]).unwrap_err().to_string();
-    assert!(error.contains("filled.tif") && error.contains("read"), "{error}");
+    assert!(error.contains("filled.tif") && error.contains("is also an input"), "{error}");
     let run = run_recipe(preset_recipe("hills", 16, None));
     let error = world_folder::write_world(&run, folder).unwrap_err().to_string();
     assert!(error.contains("drain.json"), "{error}");
     for wrong in [
-        SurveyOptions { threshold: Some(f64::NAN), ..SurveyOptions::default() },
-        SurveyOptions { runoff: Some(-1.0), ..SurveyOptions::default() },
-        SurveyOptions { outlets: vec![Cell::new(60, 0)], ..SurveyOptions::default() },
+        DrainOptions { threshold: Some(f64::NAN), ..DrainOptions::default() },
+        DrainOptions { runoff: Some(-1.0), ..DrainOptions::default() },
+        DrainOptions { outlets: vec![Cell::new(60, 0)], ..DrainOptions::default() },
     ] {
         assert!(Survey::of(&terrain, &wrong, &mut NoProgress).is_err(), "{wrong:?}");
     }
@@ -224,16 +224,17 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     let terrain = Arc::new(build_preset("hills", 48, None));
     for target in &TARGETS {
         let export = |folder: FilePath| {
-            let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::new(target) };
-            Export::of(Arc::clone(&terrain), folder, options)?.finish()
+            let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::default() };
+            Export::of(Arc::clone(&terrain), folder, target, options)?.finish()
         };
         let disk = place.path().join(target.name);
         let done = export(disk.clone().into()).unwrap();
         assert_eq!(export(memory.path("")).unwrap().manifest, done.manifest);
         // A folder that already has another export is left unchanged, in memory too.
         let other = if target.name == "gis" { "unity" } else { "gis" };
-        let options = ExportOptions::new(ExportTarget::find(other).unwrap());
-        let said = Export::of(Arc::clone(&terrain), memory.path(""), options).err().map(|error| error.to_string());
+        let (other, options) = (ExportTarget::find(other).unwrap(), ExportOptions::default());
+        let said =
+            Export::of(Arc::clone(&terrain), memory.path(""), other, options).err().map(|error| error.to_string());
         assert!(said.is_some_and(|said| said.contains("another export")), "{}", target.name);
         let (there, here) = (contents(&disk), memory_contents(&memory));
         assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{}", target.name);

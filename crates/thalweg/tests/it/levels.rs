@@ -392,7 +392,7 @@ fn strokes_of_a_level_that_never_comes_are_refused() {
 fn bad_levels_are_refused_in_words() {
     let cases = [
         ("extent = [1e4, 1e4]\ncells = 100\ncoarsest = 32\n", "64 or 128"),
-        ("extent = [1e4, 1e4]\ncells = 16\ncoarsest = 32\n", "32 (the coarsest level) and more"),
+        ("extent = [1e4, 1e4]\ncells = 16\ncoarsest = 32\n", "32 (the coarsest level) or more"),
         ("extent = [1e4, 1e4]\ncells = 1001\ncoarsest = \"auto\"\n", "1000 or 1004"),
         ("extent = [1e4, 1e4]\ncells = 1048576\ncoarsest = \"auto\"\n", "1048576 × 1048576 cells: allowed"),
         ("extent = [1e4, 1e4]\ncoarsest = 0\n", "1 to 1048576"),
@@ -464,7 +464,7 @@ fn the_short_side_comes_out_by_a_hundredth() {
     let said = sizes("[10240.0, 30.0]", 256, "16").unwrap_err();
     assert!(said.contains("coarsest") && said.contains("16") && said.contains("none"), "{said}");
     let said = sizes("[10240.0, 3000.0]", 1024, "64").unwrap_err();
-    assert!(said.contains("256 and more") && said.contains("1 %"), "{said}");
+    assert!(said.contains("256 or more") && said.contains("1 %"), "{said}");
     // A single level is the same as without levels.
     assert_eq!(sizes("[10240.0, 30.0]", 16, "16").unwrap(), [[1, 16]]);
 }

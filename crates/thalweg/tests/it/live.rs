@@ -98,7 +98,7 @@ fn what_cannot_be_changed_is_refused_and_nothing_changes() {
         ("brok", "softness", "0.5", "did you mean `brook`"),
         ("brook", "sofness", "0.5", "did you mean `softness`"),
         ("brook", "softness", "1.5", "fluvial.softness = 1.5: allowed is 0 to 1"),
-        ("brook", "steps", "11", "more than the 11 steps"),
+        ("brook", "steps", "11", "more steps than the 11"),
         ("gradient_noise", "amplitude", "5.0", "not done yet"),
     ] {
         let message = set(&mut run, label, parameter, value).unwrap_err().to_string();

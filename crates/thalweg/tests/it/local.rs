@@ -20,7 +20,7 @@ use thalweg_refine::{
     Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rules, Sand, needed_window, refine, refine_tile,
     refine_with_ledger,
 };
-use thalweg_render::products::measure::{MeasureSettings, measure, specs};
+use thalweg_render::products::measure::{MeasureOptions, measure, specs};
 
 /// Rough terrain from sums of cosines with hashed directions, octave by octave; independent of the library's noise.
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
@@ -485,7 +485,7 @@ fn what_cannot_be_is_refused() {
     assert!(ask(1, CellRect::from_corners([5, 5], [2, 2])).starts_with("window"));
     let level = 14;
     let huge = ask(level, frame.world(level));
-    assert!(huge.contains("268435456 cells at most"), "{huge}");
+    assert!(huge.contains("at most 268435456 cells"), "{huge}");
     let bad = Rules { river: 1000, ..rules.clone() };
     let error = refine_tile(&frame, &bad, key, &first, 1, one).unwrap_err().to_string();
     assert_eq!(error, "local.river = 1000: allowed is 2 to 48");
@@ -494,10 +494,10 @@ fn what_cannot_be_is_refused() {
     }
     let far = Rules { joins: wild(&[257]), ..rules.clone() };
     let error = refine(&frame, &far, key, &first, one).unwrap_err().to_string();
-    assert_eq!(error, "reach of a joined operator = 257: allowed is 256 cells at most");
+    assert_eq!(error, "reach of a custom refinement operator = 257: allowed is at most 256 cells");
     let long = Rules { joins: Joins::default().with(Arc::new(Long)), ..rules.clone() };
     let error = refine(&frame, &long, key, &first, one).unwrap_err().to_string();
-    assert_eq!(error, "sweeps of a joined operator = 65: allowed is 1 to 64");
+    assert_eq!(error, "sweeps of a custom refinement operator = 65: allowed is 1 to 64");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
     let part = first.part(CellRect::new([2, 2], [4, 4])).unwrap();
@@ -1057,7 +1057,7 @@ fn a_local_build_is_like_the_global_one() {
         let rules = preset_recipe(name, 128, Some(seed)).local(frame.cell).rules;
         let window = wholes(&frame, &rules, thalweg_refine::refinement_key(seed), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
-        let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
+        let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureOptions::default()).unwrap());
         for measured in LIKE {
             let [a, b] = [&global, &local].map(|all| all.value(measured));
             let (like, off) = is_like(measured, a, b);

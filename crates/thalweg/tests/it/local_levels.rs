@@ -150,7 +150,7 @@ fn keys_are_read_written_and_refused() {
         Recipe::parse(&text(cells, more)).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string()
     };
     let zero = refused(256, "local_from = 0");
-    assert!(zero.contains("1 to 1048576") && zero.contains("or the width of one, as \"30 m\""), "{zero}");
+    assert!(zero.contains("1 to 1048576") && zero.contains("or the width of a cell, such as \"30 m\""), "{zero}");
     assert!(refused(256, "local_from = \"wide\"").contains("\"30 m\""));
     assert!(refused(256, "local_from = \"-3 m\"").contains("\"30 m\""));
     let doubled = refused(256, "local_from = 60");
@@ -164,8 +164,8 @@ fn keys_are_read_written_and_refused() {
     // A stage that reaches over the whole map and requests finer levels.
     let finer = text(256, "local_from = 64").replace("levels = \"last\"", "levels = { finest = 30.0 }");
     let error = Recipe::parse(&finer).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string();
-    assert!(error.starts_with("outlets.levels = cells of 50 m only applies to cells of 100 m and wider"), "{error}");
-    assert!(error.contains("reaches over the whole terrain"));
+    assert!(error.starts_with("outlets.levels = cells of 50 m only applies to cells of 100 m or more"), "{error}");
+    assert!(error.contains("needs the whole terrain"));
     assert!(error.ends_with("set local_from = 128 or \"50 m\" to run it there"), "{error}");
     let reads = text(256, "local_from = 64")
         .replace("runoff = 0.7", "runoff = 0.7\nlevels = { finest = 20.0, coarsest = 30.0 }");

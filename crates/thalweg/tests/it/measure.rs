@@ -6,7 +6,7 @@ use crate::support::{elevation_model_path, terrain_on, with_threads};
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{Land, accumulate, d8, downstream, fill};
-use thalweg_render::products::measure::{MeasureSettings, Measures, draw_measures, measure, specs};
+use thalweg_render::products::measure::{MeasureOptions, Measures, draw_measures, measure, specs};
 
 /// Builds ground from a function of the metres eastward and northward of the south-western cell; heights are in
 /// metres.
@@ -16,7 +16,7 @@ fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> T
 }
 
 fn measured(terrain: &Terrain) -> Measures {
-    measure(terrain, &MeasureSettings::default()).unwrap()
+    measure(terrain, &MeasureOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -107,7 +107,7 @@ fn steady(n: usize, cell: f64, theta: f64) -> Terrain {
 
 #[test]
 fn the_concavity_of_a_steady_land_is_found_again() {
-    let settings = MeasureSettings { channel_area: Some(25.0 * 0.0025), ..MeasureSettings::default() };
+    let settings = MeasureOptions { channel_area: Some(25.0 * 0.0025), ..MeasureOptions::default() };
     for theta in [0.35, 0.5, 0.65] {
         let land = steady(192, 50.0, theta);
         let found = measure(&land, &settings).unwrap();
@@ -164,10 +164,10 @@ fn what_cannot_be_had_is_missing_with_a_reason() {
         assert!(serde_json::to_string(&found).unwrap().contains("\"measures\""));
     }
     for settings in [
-        MeasureSettings { channel_area: Some(0.0), ..MeasureSettings::default() },
-        MeasureSettings { channel_area: Some(f64::NAN), ..MeasureSettings::default() },
-        MeasureSettings { search: 0, ..MeasureSettings::default() },
-        MeasureSettings { flatness: -1.0, ..MeasureSettings::default() },
+        MeasureOptions { channel_area: Some(0.0), ..MeasureOptions::default() },
+        MeasureOptions { channel_area: Some(f64::NAN), ..MeasureOptions::default() },
+        MeasureOptions { search: 0, ..MeasureOptions::default() },
+        MeasureOptions { flatness: -1.0, ..MeasureOptions::default() },
     ] {
         assert!(measure(&tiny[0], &settings).is_err());
     }
@@ -224,7 +224,7 @@ fn by_rows_as_in_memory() {
     use thalweg_core::terrain::grid::Grid;
     use thalweg_core::terrain::height::Height;
     use thalweg_core::terrain::{CellRect, Terrain};
-    use thalweg_render::products::measure::{MeasureSettings, measure, measure_rows};
+    use thalweg_render::products::measure::{MeasureOptions, measure, measure_rows};
 
     for seed in 0..14u64 {
         let number = |of: &str, n: u64| Key::new(seed, of).bits() % n;
@@ -246,7 +246,7 @@ fn by_rows_as_in_memory() {
         land.grid.sea_level = (seed % 3 == 0).then_some(Height::saturating(-50.0));
         let hole = |i: usize, j: usize| seed == 13 || (i / 40 + j / 17).is_multiple_of(5) || (i > 300 && j == 7);
         land.nodata = (seed % 2 == 1).then(|| Field::generate(size, hole));
-        let settings = MeasureSettings { search: [1, 3, 20][seed as usize % 3], ..MeasureSettings::default() };
+        let settings = MeasureOptions { search: [1, 3, 20][seed as usize % 3], ..MeasureOptions::default() };
         let whole = measure(&land, &settings).unwrap();
         let read = &mut |rows: std::ops::Range<usize>| {
             let window = CellRect::new([rows.start, 0], [rows.len(), size[1]]);

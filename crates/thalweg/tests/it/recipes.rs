@@ -106,7 +106,7 @@ fn wrong_values_are_named_with_what_is_allowed() {
         let message = refusal(&with(old, new));
         assert!(words.iter().all(|word| message.contains(word)), "{new}: {message}");
     }
-    assert!(refusal("extent = [1, 1]\nstage = 3").contains("`stage` is a list"));
+    assert!(refusal("extent = [1, 1]\nstage = 3").contains("`stage` must be a list"));
     assert!(refusal("extent = [1, 1]\nstage = [3]").contains("is not a table"));
     assert!(refusal(&format!("extent = [1, 1]\n{} = 1", "x".repeat(1 << 20))).contains("known are"));
 }
@@ -127,11 +127,11 @@ fn a_start_has_the_settings_that_apply_to_it() {
         ("from = \"a.tif\"", "sea_level = 0.0\ncontinents = { spacing = 5e3 }", "`continents` only applies"),
         (continents, "margin = 0.1", "remove `margin` or `continents`"),
         (continents, "cut = [1, 0]", "remove `cut` or `continents`"),
-        (continents, "edges = \"looped\"", "`continents` only applies to a world whose edges end"),
+        (continents, "edges = \"looped\"", "`continents` only applies to a world without looped edges"),
         (extent, "continents = { spacing = 5e3 }", "add `sea_level = 0.0`"),
         (extent, "cut = [1, 0]\nbeyond = \"local\"", "remove `cut` or `beyond"),
-        (extent, "cut = [1, 0]\nedges = \"looped\"", "`cut` only applies to a world whose edges end"),
-        (extent, "beyond = \"local\"\nedges = \"looped\"", "remove `beyond`, or set other `edges`"),
+        (extent, "cut = [1, 0]\nedges = \"looped\"", "`cut` only applies to a world without looped edges"),
+        (extent, "beyond = \"local\"\nedges = \"looped\"", "remove `beyond`, or set `edges` to another value"),
         ("seed = 1", "margin = 0.1", "add `extent = [width, height]`"),
     ];
     for (start, setting, words) in cases {

@@ -294,7 +294,7 @@ fn angles_in_circles_or_to_nowhere_are_refused() {
         accumulate_d_infinity(&directions, &angles, &Field::new([1, 3], 1)).map_err(|e| e.to_string())
     };
     let west = std::f32::consts::PI;
-    assert!(run([0.0, west, -1.0]).unwrap_err().contains("2 cells in circles"));
+    assert!(run([0.0, west, -1.0]).unwrap_err().contains("2 cells in cycles"));
     assert!(run([0.5, -1.0, -1.0]).unwrap_err().contains("row 0, column 0"));
     assert!(run([west, -1.0, -1.0]).is_err());
     assert_eq!(run([0.0, 0.0, -1.0]).unwrap().as_slice(), [1, 2, 3]);

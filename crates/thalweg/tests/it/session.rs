@@ -533,9 +533,9 @@ fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
         (line(SketchKind::Ridge, &[[20.0, 100.0], [220.0, 100.0]]), "runs uphill"),
         (line(SketchKind::River, &[[20.0, 100.0], [220.0, 100.0]]), "two rivers cross"),
         (line(SketchKind::Ridge, &[[20.0, 20.0], [330.0, 20.0]]), "outside the world"),
-        (line(SketchKind::Ridge, &[[20.0, 20.0]]), "two and more points"),
+        (line(SketchKind::Ridge, &[[20.0, 20.0]]), "two or more points"),
         (line(SketchKind::Coast, &[[20.0, 20.0], [300.0, 20.0]]), "sea_level"),
-        (line(SketchKind::Height, &[[20.0, 20.0]]), "no `height`"),
+        (line(SketchKind::Height, &[[20.0, 20.0]]), "needs a `height`"),
     ] {
         let problem = session.draw(feature).unwrap_err().to_string();
         assert!(problem.contains(words), "{problem}");

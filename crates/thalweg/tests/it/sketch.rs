@@ -260,14 +260,14 @@ fn what_contradicts_itself_is_refused_by_its_number() {
     let point = "{\"type\": \"Point\", \"coordinates\": [500, 500]}";
     let ring = "{\"type\": \"Polygon\", \"coordinates\": [[[100, 100], [4000, 100], [4000, 4000], [100, 100]]]}";
     let cases: Vec<(String, &[&str])> = vec![
-        ("{".into(), &["no JSON"]),
+        ("{".into(), &["not valid JSON"]),
         ("{\"type\": \"Topology\"}".into(), &["FeatureCollection"]),
         (collection(&[]), &["is empty"]),
         (collection(&[("\"kind\": \"lake\"", &across)]), &["feature 1", "unknown kind `lake`", "river"]),
         (collection(&[("", &across)]), &["feature 1", "has no `kind`", "ridge, river, coast, height"]),
         (collection(&[(ridge, &across), (ridge, "null")]), &["feature 2", "no geometry"]),
         (collection(&[(river, point)]), &["feature 1", "a river is `Point`", "LineString"]),
-        (collection(&[(height, point)]), &["feature 1", "no `height`"]),
+        (collection(&[(height, point)]), &["feature 1", "needs a `height`"]),
         (collection(&[("\"kind\": \"height\", \"height\": 2e5", point)]), &["feature 1", "-16000 to 16000 m"]),
         (collection(&[("\"kind\": \"ridge\", \"strength\": 2", &across)]), &["feature 1", "strength = 2", "0 to 1"]),
         (collection(&[("\"kind\": \"ridge\", \"heigth\": 2", &across)]), &["feature 1", "did you mean `height`"]),
@@ -277,7 +277,7 @@ fn what_contradicts_itself_is_refused_by_its_number() {
         ),
         (
             collection(&[("\"kind\": \"river\", \"height\": [10]", &across)]),
-            &["feature 1", "one number to each of its 2"],
+            &["feature 1", "one number for each of its 2"],
         ),
         (collection(&[(ridge, &across), (river, &down)]), &["feature 1 and feature 2", "uphill", "crosses a ridge"]),
         (collection(&[(river, &across), (river, &down)]), &["feature 1 and feature 2", "two rivers cross"]),
@@ -296,7 +296,7 @@ fn what_contradicts_itself_is_refused_by_its_number() {
             &["feature 1", "outside the world", "0 to 15360"],
         ),
         (collection(&[(river, &line("[0, 0], [5000, 5000], [5000, 0], [0, 5000]"))]), &["feature 1", "crosses itself"]),
-        (collection(&[(river, &line("[500, 500]"))]), &["feature 1", "two and more points"]),
+        (collection(&[(river, &line("[500, 500]"))]), &["feature 1", "two or more points"]),
         (collection(&[(river, &line("[500, 500], [\"a\", 2]"))]), &["feature 1", "[x, y] in metres"]),
         (collection(&[(river, &line("[8.21, 46.52], [8.3, 46.6]"))]), &["look like degrees", "metres"]),
         (
@@ -329,8 +329,8 @@ fn features_are_checked_as_a_file_is() {
     for (wrong, word) in [
         (vec![], "empty"),
         (vec![sound.clone(), ridge(vec![[500.0, 500.0], [-900.0, 900.0]])], "feature 2: point [-900, 900]"),
-        (vec![ridge(vec![[500.0, 500.0]])], "feature 1: a line has two"),
-        (vec![high], "feature 1: holds NaN"),
+        (vec![ridge(vec![[500.0, 500.0]])], "feature 1: a line needs two"),
+        (vec![high], "feature 1: has NaN"),
         (vec![SketchFeature { width: Some(0.0), ..sound }], "feature 1: width = 0"),
     ] {
         let problem = Sketch::new(wrong, &WORLD).unwrap_err();
@@ -354,9 +354,9 @@ fn the_recipe_knows_the_file() {
     assert!(problem.contains("lines.geojson") && problem.contains("cannot read"), "{problem}");
     let knobs = Knobs { size: 2.0, ..Knobs::default() };
     let problem = knobs.turn(&mut whole.clone()).unwrap_err().to_string();
-    assert!(problem.contains("size") && problem.contains("lie at metres"), "{problem}");
+    assert!(problem.contains("size") && problem.contains("are in metres"), "{problem}");
     let looped = Recipe::parse("extent = [100.0, 100.0]\nedges = \"looped\"\nsketch = \"a.geojson\"\n").err().unwrap();
-    assert!(looped.to_string().contains("`sketch` only applies to a world whose edges end"), "{looped}");
+    assert!(looped.to_string().contains("`sketch` only applies to a world without looped edges"), "{looped}");
     // A written sketch is read back unchanged.
     let sketch = Sketch::parse(MASSIF, &WORLD).unwrap();
     assert_eq!(Sketch::parse(&sketch.to_geojson(), &WORLD).unwrap(), sketch);

@@ -141,7 +141,10 @@ fn strokes_are_read_and_written_back() {
         ("{ tool = 'droplets', radius = 5 }", "strokes[1].radius = 5 only applies with a place"),
         ("{ tool = 'raise', x = 1, y = 1, step = -1 }", "strokes[1].step = -1"),
         ("{ tool = 'raise', x = 1, y = 1, step = 5000 }", "droplets.strokes[1].step = 5000: allowed is 0 to"),
-        ("{ tool = 'spring', x = 1, y = 1 }", "strokes[1].tool = spring only applies in a stage whose model keeps"),
+        (
+            "{ tool = 'spring', x = 1, y = 1 }",
+            "strokes[1].tool = spring only applies to a stage whose model has a table",
+        ),
     ] {
         let text = RECIPE.replace("{ step = 1, tool = \"raise\", x = 300, y = 200, radius = 90, strength = 12 }", new);
         let refused = Recipe::parse(&text).and_then(Run::new).err().unwrap_or_else(|| panic!("accepted: {new}"));

@@ -79,8 +79,8 @@ fn weights_sum_to_the_whole_and_nothing_lies_where_there_is_no_data() {
     terrain.nodata = Some(Field::generate([90, 90], |i, j| (20..30).contains(&i) && j > 50));
     for (depth, full) in [(Depth::Eight, 255u32), (Depth::Sixteen, 65_535)] {
         for size in [None, Some(61), Some(200)] {
-            let options = TextureOptions { size, depth, ..TextureOptions::default() };
-            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap();
+            let options = TextureOptions { size, bits: depth, ..TextureOptions::default() };
+            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None).unwrap();
             let sums = textures.weights.map(|cell| cell.iter().map(|w| u32::from(*w)).sum::<u32>());
             assert!(sums.as_slice().iter().all(|sum| *sum == full || *sum == 0));
             let empty = sums.as_slice().iter().filter(|sum| **sum == 0).count() as f64 / sums.len() as f64;
@@ -95,13 +95,8 @@ fn weights_sum_to_the_whole_and_nothing_lies_where_there_is_no_data() {
         }
     }
     assert!(
-        Textures::of(
-            &terrain,
-            &TextureRules::default(),
-            Rock::usual(),
-            &TextureOptions { start: Some(&rough(40)), ..TextureOptions::default() }
-        )
-        .is_err()
+        Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default(), Some(&rough(40)))
+            .is_err()
     );
 }
 
@@ -136,7 +131,9 @@ fn the_same_bits_on_any_number_of_threads() {
     let terrain = rough(120);
     let with = |threads: usize| {
         let options = TextureOptions { size: Some(150), ..TextureOptions::default() };
-        with_threads(threads, || Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap())
+        with_threads(threads, || {
+            Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None).unwrap()
+        })
     };
     let one = with(1);
     assert!(one == with(2) && one == with(7));

@@ -10,7 +10,7 @@ use thalweg_core::terrain::{ChannelReach, Lake, TileGrid};
 use thalweg_core::{
     Cell, Edge, Error, Field, Georeference, Grid, Height, NoProgress, Progress, ProgressReport, Terrain,
 };
-use thalweg_export::survey::{Survey, SurveyOptions};
+use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams::to_esri_codes;
 use thalweg_io::features::save_lakes;
 use thalweg_io::lake_file::LakeFile;
@@ -46,8 +46,8 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
 }
 
 /// Drains a terrain by tiles of each side, in a pseudo-random order, and compares all results with those in memory.
-fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usize]) {
-    let options = &SurveyOptions { depressions: true, ..options.clone() };
+fn compare(name: &str, terrain: &Terrain, options: &DrainOptions, sides: &[usize]) {
+    let options = &DrainOptions { depressions: true, ..options.clone() };
     let survey = Survey::of(terrain, options, &mut NoProgress).unwrap();
     let expected = expected(terrain, &survey);
     let (known, _) = outline_lakes(terrain, &survey.lake_depth).unwrap();
@@ -95,8 +95,8 @@ fn land(size: [usize; 2], height: impl Fn(usize, usize) -> i32 + Sync) -> Terrai
 }
 
 /// Returns options with which streams begin at a drainage area of `cells` cells.
-fn streams(cells: usize) -> SurveyOptions {
-    SurveyOptions { threshold: Some(100.0 * cells as f64), ..SurveyOptions::default() }
+fn streams(cells: usize) -> DrainOptions {
+    DrainOptions { threshold: Some(100.0 * cells as f64), ..DrainOptions::default() }
 }
 
 /// Returns value noise in metres: hills and depressions about 12 cells wide, with finer ones on them.
@@ -163,7 +163,7 @@ fn noise_with_ties_and_without() {
     compare(
         "one open side",
         &closed,
-        &SurveyOptions { outlets: vec![Cell::new(70, 64), Cell::new(0, 0), Cell::new(100, 127)], ..streams(9) },
+        &DrainOptions { outlets: vec![Cell::new(70, 64), Cell::new(0, 0), Cell::new(100, 127)], ..streams(9) },
         &sides,
     );
     let mut sea = land(size, |i, j| units(hills(7, i, j)));
@@ -226,7 +226,7 @@ fn outlines_of_lakes_with_many_islands() {
         holed.nodata = Some(Field::generate(size, |i, j| shape(i, j) == 30 && (i + j) % 2 == 0));
         holed.grid.edges = [Edge::Closed; 4];
         // The only outlet is high up, so that everything below it is a lake.
-        let options = SurveyOptions { outlets: vec![Cell::new(1, 0)], ..streams(30) };
+        let options = DrainOptions { outlets: vec![Cell::new(1, 0)], ..streams(30) };
         compare(name, &holed, &options, &[5, 64, 97]);
     }
     // The largest possible number of corners: every other cell is land.
@@ -303,32 +303,31 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
 fn an_elevation_model() {
     let path = elevation_model_path();
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
-    compare("jacksboro", &terrain, &SurveyOptions::default(), &[64, 97, 256, 1024]);
+    compare("jacksboro", &terrain, &DrainOptions::default(), &[64, 97, 256, 1024]);
 }
 
 #[test]
 fn what_cannot_be_done_is_said() {
     let terrain = land([20, 30], |i, j| (i * j) as i32);
-    let refused = |grid: &Grid, side: usize, options: &SurveyOptions| {
+    let refused = |grid: &Grid, side: usize, options: &DrainOptions| {
         drainage::tile_passes(grid, side, options).err().expect("a refusal").to_string()
     };
-    let none = SurveyOptions::default();
+    let none = DrainOptions::default();
     let mut looped = terrain.grid.clone();
     looped.edges = [Edge::Looped; 4];
     assert!(refused(&looped, 8, &none).contains("looped"));
     assert!(refused(&terrain.grid, 0, &none).contains("side of a tile = 0 cells"));
     assert!(
-        refused(&terrain.grid, 8, &SurveyOptions { outlets: vec![Cell::new(20, 0)], ..none.clone() })
-            .contains("row 20")
+        refused(&terrain.grid, 8, &DrainOptions { outlets: vec![Cell::new(20, 0)], ..none.clone() }).contains("row 20")
     );
     assert!(
-        refused(&terrain.grid, 8, &SurveyOptions { breach: Some(Default::default()), ..none.clone() })
+        refused(&terrain.grid, 8, &DrainOptions { breach: Some(Default::default()), ..none.clone() })
             .contains("breach")
     );
-    assert!(refused(&terrain.grid, 8, &SurveyOptions { threshold: Some(-1.0), ..none.clone() }).contains("threshold"));
+    assert!(refused(&terrain.grid, 8, &DrainOptions { threshold: Some(-1.0), ..none.clone() }).contains("threshold"));
     let mut holed = terrain.clone();
     holed.nodata = Some(Field::generate([20, 30], |i, _| i == 7));
-    let options = SurveyOptions { outlets: vec![Cell::new(7, 9)], ..none.clone() };
+    let options = DrainOptions { outlets: vec![Cell::new(7, 9)], ..none.clone() };
     let error = drain_in_memory(&holed, &options, 8, |_| {}, &mut NoProgress).unwrap_err().to_string();
     assert!(error.contains("row 7, column 9"), "{error}");
     // Far more cells than a grid in memory may have.
@@ -364,7 +363,7 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
     let size = [37, 41];
     let terrain = land(size, |i, j| hills(21, i, j) as i32 / 4 * METRE);
     let tiling = TileGrid::new(size, 16).unwrap();
-    let options = SurveyOptions { depressions: true, ..streams(5) };
+    let options = DrainOptions { depressions: true, ..streams(5) };
     let passes = drainage::tile_passes(&terrain.grid, 16, &options).unwrap();
     let whole = drain_in_memory(&terrain, &options, 16, |_| {}, &mut NoProgress).unwrap();
     let inputs = |step: usize, tile: usize| -> Vec<Samples> {

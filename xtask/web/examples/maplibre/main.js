@@ -1,18 +1,18 @@
-// A world without end on a map: MapLibre asks for tiles of heights, a worker makes each as it is asked for.
+// A world without end on a map: MapLibre requests tiles of elevations, and a worker computes each on request.
 
 /* global maplibregl */
 
 navigator.serviceWorker?.register("../../sw.js").catch(() => {});
 
 const words = document.querySelector("#words");
-// Such as #continent or #endless,7.
+// The preset and the seed are in the address, for example #continent or #endless,7.
 const [preset, seed] = (location.hash.slice(1) || "endless").split(",");
 
 const worker = new Worker("worker.js", { type: "module" });
 const asked = new Map();
 let number = 0;
 
-/** Has the worker do something; what it answers comes as a promise. */
+/** Sends the worker a question, and returns a promise of its answer. */
 function ask(question) {
   number += 1;
   worker.postMessage({ number, ...question });
@@ -25,9 +25,9 @@ worker.onmessage = ({ data: { number, answer, problem } }) => {
   if (problem) reject?.(new Error(problem));
   else resolve?.(answer);
 };
-worker.onerror = (problem) => (words.textContent = `cannot be shown: ${problem.message}`);
+worker.onerror = (problem) => (words.textContent = `Cannot be shown: ${problem.message}`);
 
-// thalweg://ZOOM/COLUMN/ROW is a tile.
+// The address of a tile is thalweg://ZOOM/COLUMN/ROW.
 maplibregl.addProtocol("thalweg", async ({ url }, { signal }) => {
   const [zoom, column, row] = url.split("/").slice(-3).map(Number);
   const tile = ask({ zoom, column, row });
@@ -37,8 +37,8 @@ maplibregl.addProtocol("thalweg", async ({ url }, { signal }) => {
     asked.delete(lost);
   });
   const data = await tile;
-  // Beyond the world there is nothing to be said about.
-  if (!data) throw Object.assign(new Error("the world ends before"), { status: 404 });
+  // The status 404 means to MapLibre that there is no such tile.
+  if (!data) throw Object.assign(new Error("this tile is outside the world"), { status: 404 });
   return { data };
 });
 maplibregl.setWorkerUrl("maplibre-gl-csp-worker.js");
@@ -56,7 +56,7 @@ function show({ name, minzoom, maxzoom, bounds, tileSize }) {
     zoom: minzoom + 1,
     pitch: 45,
     maxPitch: 75,
-    // Such a world may be wider than the map: it is shown once.
+    // The world may be wider than the map, so the map is shown only once.
     renderWorldCopies: false,
     attributionControl: { customAttribution: `${name}: invented by thalweg, no place on Earth` },
     style: {

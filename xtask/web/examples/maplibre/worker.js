@@ -1,4 +1,4 @@
-// Makes tiles away from the page, which goes on meanwhile. Those that nobody waits for any more are not made.
+// Computes tiles in a worker, so that the page stays responsive. Tiles that are no longer needed are not computed.
 
 import init, { World } from "../../npm/thalweg.js";
 
@@ -22,7 +22,7 @@ async function work() {
   works = true;
   await ready;
   while (waiting.length) {
-    // What was asked for last is what is looked at now.
+    // The last request is for the part of the map that is visible now.
     const { number, ...question } = waiting.pop();
     try {
       const answer = question.preset ? open(question) : tile(question);
@@ -30,7 +30,7 @@ async function work() {
     } catch (problem) {
       postMessage({ number, problem: problem.message });
     }
-    // Between any two tiles the page is heard.
+    // Let messages from the page arrive between two tiles.
     await new Promise((resolve) => setTimeout(resolve));
   }
   works = false;
@@ -41,7 +41,7 @@ function open({ preset, seed }) {
   return world.describe("thalweg:/");
 }
 
-/** A tile as PNG, or nothing where the world has none. */
+/** Returns a tile as PNG, or undefined if it is outside the world. */
 function tile({ zoom, column, row }) {
   return world.png(zoom, column, row, "terrain-rgb")?.buffer;
 }

@@ -1,4 +1,4 @@
-// A world built in a worker, shown by three.js: the ground as a mesh, its albedo as the texture.
+// A world that a worker builds and three.js displays: the elevations as a mesh, the albedo as its texture.
 
 import * as THREE from "./three.module.min.js";
 
@@ -6,11 +6,11 @@ navigator.serviceWorker?.register("../../sw.js").catch(() => {});
 
 const words = document.querySelector("#words");
 const canvas = document.querySelector("#view");
-// Such as #hills or #alpine,512.
+// The preset and its number of cells are in the address, for example #hills or #alpine,512.
 const [preset, cells] = (location.hash.slice(1) || "alpine,256").split(",");
 
 const worker = new Worker("worker.js", { type: "module" });
-worker.onerror = (problem) => (words.textContent = `cannot be shown: ${problem.message}`);
+worker.onerror = (problem) => (words.textContent = `Cannot be shown: ${problem.message}`);
 worker.onmessage = ({ data }) => {
   if (data.problem) words.textContent = data.problem;
   else if (data.land) show(data.land);
@@ -23,7 +23,7 @@ function show({ rows, cols, cellSize, heights, albedo, range, fingerprint, secon
   try {
     renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
   } catch {
-    words.textContent = "cannot be shown: this browser has no WebGL";
+    words.textContent = "Cannot be shown: this browser has no WebGL";
     return;
   }
   const [wide, deep] = [cols * cellSize, rows * cellSize];
@@ -34,7 +34,7 @@ function show({ rows, cols, cellSize, heights, albedo, range, fingerprint, secon
   const colour = new THREE.DataTexture(albedo, cols, rows, THREE.RGBAFormat);
   colour.colorSpace = THREE.SRGBColorSpace;
   colour.magFilter = colour.minFilter = THREE.LinearFilter;
-  // Row 0 is the north, where three.js has the top of a picture; a plane's corner of (0, 0) is the south.
+  // Row 0 is the northern row, but texture coordinate 0 is the southern side of the plane: flip the texture.
   colour.wrapT = THREE.RepeatWrapping;
   colour.repeat.y = -1;
   colour.needsUpdate = true;

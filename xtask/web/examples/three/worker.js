@@ -1,4 +1,4 @@
-// Builds away from the page, which goes on meanwhile.
+// Builds the world in a worker, so that the page stays responsive.
 
 import init, { build, textures } from "../../npm/thalweg.js";
 
@@ -20,7 +20,7 @@ onmessage = async ({ data: { preset, cells } }) => {
   }
 };
 
-/** Tells where the run stands, ten times a second at most. */
+/** Returns a function that reports the progress of the run, at most ten times per second. */
 function tell() {
   let last = 0;
   return ({ stage, done, of }) => {

@@ -12,7 +12,7 @@ use thalweg_io::apart::apart;
 use thalweg_io::atomic::atomic;
 use thalweg_io::output;
 use thalweg_render::products::agreement::{Agreement, agreement};
-use thalweg_render::products::measure::{MeasureSettings, Measures, draw_measures, measure as measured};
+use thalweg_render::products::measure::{MeasureOptions, Measures, draw_measures, measure as measured};
 
 use self::table::{agreed, beside, table};
 use crate::args;
@@ -34,10 +34,8 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
         let reads: Vec<PathBuf> = files.iter().flat_map(|file| reads_of(file)).collect();
         apart(&reads, std::slice::from_ref(plot))?;
     }
-    let settings = MeasureSettings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
-    // Check the settings before any file is read.
-    settings.check()?;
-    let both = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
+    // Ranges are checked before any file is read, when the arguments are parsed.
+    let both = files.iter().map(|file| one(file, args, &args.options, voice)).collect::<Result<Vec<_>>>()?;
     let same = match both.as_slice() {
         // This compares two builds of one world; for other pairs it fails, and nothing is reported.
         [(_, Some(first)), (_, Some(second))] => agreement(first, second).ok(),
@@ -85,7 +83,7 @@ fn told(
 fn one(
     file: &Path,
     args: &args::Measure,
-    settings: &MeasureSettings,
+    settings: &MeasureOptions,
     voice: Voice,
 ) -> Result<(Measures, Option<Terrain>)> {
     if let Some(map) = by_windows(file, &args.load, false, |size| memory::MEASURE.beside(size))? {
@@ -95,7 +93,7 @@ fn one(
         let rows = MapRows::of(&map, sea_of(args.sea_level)?)?;
         voice.warn_all(rows.warnings());
         let found = rows.measure(settings)?;
-        voice.warn(&format!("{}: what needs the whole map in memory is left out", shown(file)));
+        voice.warn(&format!("{}: measures that need the whole map in memory are left out", shown(file)));
         return Ok((found, None));
     }
     let terrain = input(file, &args.load, args.sea_level, voice)?;

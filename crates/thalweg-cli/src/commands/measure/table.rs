@@ -5,11 +5,13 @@ use thalweg_render::products::measure::{Group, Measure, Measures};
 
 /// Describes how far two builds of one world agree.
 pub fn agreed(same: &Agreement) -> String {
-    let mut text =
-        format!("\nAs two builds of one world: heights correlate by {:.4}, slopes by {:.3}", same.heights, same.slopes);
+    let mut text = format!(
+        "\nAs two builds of one world: correlation of heights {:.4}, of slopes {:.3}",
+        same.heights, same.slopes
+    );
     if let (Some(rivers), Some(shift)) = (same.rivers, same.shift) {
         text += &format!(
-            "; of the ten largest rivers {:.0} % lie within 2 coarse cells, {shift:.0} m off in the mean",
+            "; {:.0} % of the ten largest rivers are within 2 coarse cells, and their mean distance is {shift:.0} m",
             100.0 * rivers
         );
     }
@@ -37,7 +39,7 @@ pub fn table(title: &str, found: &Measures, explain: bool) -> String {
             }
         }
     }
-    text + "\n< below what is usual in nature, > above it; --explain says what is usual and by whom it was found.\n"
+    text + "\n< means below the usual range in nature, > above it; --explain prints the usual values and sources.\n"
 }
 
 /// Formats the measures of both terrains, and the distances between them.
@@ -66,8 +68,8 @@ pub fn beside(titles: [&str; 2], first: &Measures, second: &Measures) -> String 
             text += &format!("{}\n", line.trim_end());
         }
     }
-    text + "\n< below what is usual in nature, > above it. Distances are in widths of what is usual; where that is not known, \
-            over the greater of both values.\n"
+    text + "\n< means below the usual range in nature, > above it. Distances are in widths of the usual range or, if \
+            it is not known, relative to the greater of both values.\n"
 }
 
 /// Returns the headings, and the measures under each with their indices.

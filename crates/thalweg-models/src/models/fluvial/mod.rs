@@ -252,7 +252,7 @@ impl Stepper for Flow {
         let size = terrain.grid.size;
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let (Cells::Float(water), Cells::Height(suspended)) = (terrain.take(&WATER), terrain.take(&SUSPENDED)) else {
-            return Err(Error::layer(WATER.name, "is of another type than declared"));
+            return Err(Error::layer(WATER.name, "has another type than declared"));
         };
         let rules = Rules::new(&self.model, &terrain.grid, tick.step);
         let water = Water { depths: water, lost: 0.0 };
@@ -287,7 +287,7 @@ impl Flow {
             for (at, sediment) in suspended.as_slice().iter().enumerate().filter(|(_, sediment)| sediment.0 != 0) {
                 let (i, j) = (at / cols, at % cols);
                 if terrain.is_nodata(i, j) || !(0..=MAX_SUSPENDED).contains(&sediment.0) {
-                    let problem = format!("holds {sediment}; allowed is 0 to 16384 m, and 0 where there is no data");
+                    let problem = format!("has {sediment}; allowed is 0 to 16384 m, and 0 where there is no data");
                     return Err(Error::layer(SUSPENDED.name, problem));
                 }
                 self.changed.set(i, j);

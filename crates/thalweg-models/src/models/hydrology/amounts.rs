@@ -30,5 +30,5 @@ pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Resul
         (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
     };
     let held: Option<_> = (0..table.len()).map(one).collect();
-    held.ok_or_else(|| Error::layer(name, "is no table of water inside this terrain"))
+    held.ok_or_else(|| Error::layer(name, "is not a table of water inside this terrain"))
 }

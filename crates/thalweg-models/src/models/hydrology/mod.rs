@@ -264,12 +264,12 @@ impl Model for Hydrology {
 
     fn check(&self, grid: &Grid) -> Result<()> {
         if self.drops(grid).div_ceil(self.batch(grid)) as f64 > MAX_STEPS {
-            let value = format!("{} drops a cell in batches of {}", self.drops, self.batch);
+            let value = format!("{} drops per cell in batches of {}", self.drops, self.batch);
             return Err(Error::value("hydrology.drops", value, format!("up to {MAX_STEPS} batches")));
         }
         if self.drops > 0.0 && self.rain * self.years / self.drops > 10_000.0 {
-            let value = format!("{} m/a for {} years in {} drops a cell", self.rain, self.years, self.drops);
-            return Err(Error::value("hydrology.rain", value, "up to 10000 m to a drop"));
+            let value = format!("{} m/a for {} years in {} drops per cell", self.rain, self.years, self.drops);
+            return Err(Error::value("hydrology.rain", value, "up to 10000 m per drop"));
         }
         if self.forest > 0.0 {
             // The number of seeds, `spawn`, is the forest's own parameter: this model has none.

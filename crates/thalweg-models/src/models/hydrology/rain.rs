@@ -111,7 +111,8 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
         let each = source.rate * rules.years * YEAR / grid.cell_area() * UNITS / f64::from(rules.drop);
         let room = most as f64 * f64::from((MAX_WATER / rules.drop).max(1));
         if each > room {
-            let allowed = format!("up to {} m³/s of one spring in batches of {most} drops", source.rate / each * room);
+            let allowed =
+                format!("up to {} m³/s from one spring in batches of {most} drops", source.rate / each * room);
             return Err(Error::value(format!("{}.rate", springs::name(k)), format!("{} m³/s", source.rate), allowed));
         }
         let until = |step: u32| (each * f64::from(step)) as i64;

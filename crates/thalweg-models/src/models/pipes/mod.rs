@@ -227,7 +227,7 @@ impl Model for Pipes {
     fn check(&self, grid: &Grid) -> Result<()> {
         if self.count(grid) > MOST_STEPS {
             let most = self.time_step(grid) * MOST_STEPS;
-            let allowed = format!("up to {most:.0} s on cells of {} m: each step is so short there", grid.cell);
+            let allowed = format!("up to {most:.0} s on cells of {} m, on which each step is short", grid.cell);
             return Err(Error::value("pipes.seconds", format!("{} s", self.seconds), allowed));
         }
         Ok(())

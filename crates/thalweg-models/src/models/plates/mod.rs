@@ -394,7 +394,7 @@ impl Model for Plates {
         let shorter = grid.map_extent().shorter();
         let share = (1e4 * cells as f64 * grid.cell / shorter).round() / 1e4;
         let value = format!("{share} ({cells} cells to each side)");
-        Err(Error::value("margin", value, "0 with plates: a continent lies in its sea as a whole"))
+        Err(Error::value("margin", value, "0 with plates, because the sea surrounds the whole continent"))
     }
 
     fn steps(&self, grid: &Grid) -> u32 {

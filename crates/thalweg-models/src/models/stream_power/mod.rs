@@ -222,11 +222,11 @@ impl StreamPower {
         none("stream_power.planation", self.planation, "a river's smooth line ends at a seam")?;
         if self.fabric > 1.0 {
             let problem =
-                "does not work with looped edges, because rock that is drawn out does not meet itself; set it to 1";
+                "does not work with looped edges, because stretched rock does not match at the seam; set it to 1";
             return Err(Error::conflict(format!("stream_power.fabric = {}", self.fabric), problem));
         }
         if self.strata > 0.0 {
-            none("stream_power.strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
+            none("stream_power.strata_dip", self.strata_dip, "dipping beds do not match at the seam")?;
         }
         if grid.topology().looped == [true; 2] && grid.sea_level.is_none() {
             let problem = "needs a `sea_level`, because rivers need an outlet; set it, or make one pair of opposite edges open or closed";
@@ -364,7 +364,7 @@ impl Stepper for CoarseToFine {
 fn check_factor(terrain: &Terrain, spec: &LayerSpec) -> Result<()> {
     let Some(field) = terrain.float(spec) else { return Ok(()) };
     match field.as_slice().iter().find(|x| !(0.0..f32::INFINITY).contains(*x)) {
-        Some(x) => Err(Error::layer(spec.name, format!("holds {x}; a factor is a number from 0 on"))),
+        Some(x) => Err(Error::layer(spec.name, format!("has {x}; a factor is a number of 0 or more"))),
         None => Ok(()),
     }
 }

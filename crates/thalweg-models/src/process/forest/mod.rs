@@ -90,12 +90,12 @@ impl ForestRules {
         if trees > MAX_TREES || seeds > MAX_TREES {
             let (what, hint) = match trees > MAX_TREES {
                 true => ("plants", format!("a wider {patch}")),
-                false => ("seeds a step", format!("a smaller {spawn}")),
+                false => ("seeds per step", format!("a smaller {spawn}")),
             };
             return Err(Error::TooLarge {
                 what: "the forest".into(),
                 need: format!("up to {:.0} {what}", trees.max(seeds)),
-                have: format!("{MAX_TREES:.0}; {hint} makes fewer"),
+                have: format!("{MAX_TREES:.0}; {hint} reduces the number"),
             });
         }
         Ok(())

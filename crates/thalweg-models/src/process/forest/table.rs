@@ -29,11 +29,11 @@ impl Forest {
     /// if there are more than twice [`MAX_TREES`].
     pub fn of(mut trees: Vec<Tree>, grid: &Grid) -> Result<Self> {
         if trees.len() as f64 > 2.0 * MAX_TREES || !trees.iter().all(|tree| is_possible(tree, grid)) {
-            return Err(Error::layer(TREES, "is no table of plants inside this terrain"));
+            return Err(Error::layer(TREES, "is not a table of plants inside this terrain"));
         }
         trees.sort_by_key(|tree| tree.number);
         if trees.windows(2).any(|pair| pair[0].number == pair[1].number) {
-            return Err(Error::layer(TREES, "has a number twice; each plant needs its own"));
+            return Err(Error::layer(TREES, "has a number twice; each plant needs its own number"));
         }
         let mut forest = Self::new(grid);
         for tree in &trees {

@@ -44,7 +44,7 @@ impl Bounds<'_> {
     fn check(&self, size: Size) -> Result<()> {
         for (axis, looped) in self.looped.iter().enumerate() {
             if *looped && !(Topology::FEWEST..).contains(&size[axis]) {
-                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                let allowed = format!("{} or more if they are looped", Topology::FEWEST);
                 return Err(Error::value(["rows", "columns"][axis], size[axis], allowed));
             }
         }

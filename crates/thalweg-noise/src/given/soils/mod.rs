@@ -185,9 +185,11 @@ fn room(terrain: &Terrain, more: usize) -> Result<()> {
     let count = kinds(terrain)?.len() + more;
     match count <= MAX_KINDS {
         true => Ok(()),
-        false => {
-            Err(Error::value(SOILS, format!("{count} kinds"), format!("up to {MAX_KINDS}, built-in ones among them")))
-        }
+        false => Err(Error::value(
+            SOILS,
+            format!("{count} kinds"),
+            format!("up to {MAX_KINDS}, including the built-in ones"),
+        )),
     }
 }
 
@@ -212,7 +214,7 @@ pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
 pub fn soil(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
     let Some(layer) = terrain.layers.get(SOIL.name) else { return Ok(None) };
     let Cells::Count(field) = &layer.cells else {
-        return Err(Error::layer(SOIL.name, "holds no numbers of kinds; whole numbers are needed"));
+        return Err(Error::layer(SOIL.name, "must contain whole numbers, the numbers of kinds"));
     };
     let count = kinds(terrain)?.len();
     match field.as_slice().iter().position(|kind| *kind as usize >= count) {
@@ -397,8 +399,8 @@ mod tests {
         };
         assert!(forge(0, Column::Float(vec![f32::NAN])).contains("soils[1].erodibility = NaN"));
         assert!(forge(1, Column::Float(vec![])).contains("one length"));
-        assert!(forge(2, Column::Int(vec![1])).contains("without the columns"));
+        assert!(forge(2, Column::Int(vec![1])).contains("with the columns"));
         land.layers.get_mut("soil").unwrap().cells = Cells::Float(Field::new([3, 4], 1.0));
-        assert!(soil(&land).unwrap_err().to_string().contains("whole numbers are needed"));
+        assert!(soil(&land).unwrap_err().to_string().contains("must contain whole numbers"));
     }
 }

@@ -159,8 +159,8 @@ fn period(beds: &[Bed]) -> Result<i32> {
     match i32::try_from(sum) {
         Ok(sum) if !beds.is_empty() && metres <= MAX_THICKNESS => Ok(sum),
         _ => {
-            let allowed = format!("1 bed and more, of 0.1 to {MAX_THICKNESS} m together");
-            Err(Error::value(STRATA, format!("{} beds of {metres} m together", beds.len()), allowed))
+            let allowed = format!("1 bed or more, 0.1 to {MAX_THICKNESS} m thick in total");
+            Err(Error::value(STRATA, format!("{} beds of {metres} m in total", beds.len()), allowed))
         }
     }
 }
@@ -181,7 +181,7 @@ pub fn strata(terrain: &Terrain) -> Result<Option<Strata>> {
 fn lie(table: &Table) -> Result<Lie> {
     let rows = rows::read(LIE, table, &LIE_ENTRIES, 1)?;
     let ([[base, dip, direction, warp, wavelength]], Some([seed])) = (rows.as_slice(), table.ints("seed")) else {
-        return Err(Error::layer(LIE, "is a table of other than one row, or without the column seed (whole)"));
+        return Err(Error::layer(LIE, "must be a table of one row with the column seed of whole numbers"));
     };
     let [base, dip, direction, warp, wavelength] = [base, dip, direction, warp, wavelength].map(|x| f64::from(*x));
     Ok(Lie { base, dip, direction, warp, wavelength, seed: *seed })
@@ -512,7 +512,7 @@ mod tests {
         set_strata(&mut terrain, &beds).unwrap();
         assert_eq!(strata(&terrain).unwrap().unwrap().lean(30, 30), 0, "new beds lie level");
         for (text, words) in [
-            ("strata = []", "strata = 0 beds of 0 m together: allowed is 1 bed and more"),
+            ("strata = []", "strata = 0 beds of 0 m in total: allowed is 1 bed or more"),
             ("strata = [{ thickness = 0, hardness = 0, talus = 30 }]", "strata[1].thickness = 0 m"),
             ("strata = [{ thickness = 9, hardness = 1.1, talus = 30 }]", "strata[1].hardness = 1.1"),
             ("strata = [{ thickness = 9, hardness = 1, talus = 0 }]", "strata[1].talus = 0°"),
@@ -522,7 +522,7 @@ mod tests {
             assert!(message.contains(words), "{message}");
         }
         let thick = vec![bed(10_000.0, 0.5, 40.0); 4];
-        assert!(set_strata(&mut terrain, &thick).unwrap_err().to_string().contains("40000 m together"));
+        assert!(set_strata(&mut terrain, &thick).unwrap_err().to_string().contains("40000 m in total"));
         set_strata_lie(&mut terrain, &lie).unwrap();
         let forge = |name: &str, column: usize, values: Column| {
             let mut other = terrain.clone();

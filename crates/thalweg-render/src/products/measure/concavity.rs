@@ -10,15 +10,15 @@ use thalweg_core::Cell;
 use thalweg_flow::FlowGraph;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// Channel slope falls as area^−θ; θ is about 0.45 where rivers cut rock that rises evenly.
-    concavity: "concavity θ, of slope and area", Network, unit "1", usual 0.3 to 0.7,
+    /// Channel slope decreases as area^−θ; θ is about 0.45 where rivers incise rock that rises uniformly.
+    concavity: "concavity θ, from slope and area", Network, unit "1", usual 0.3 to 0.7,
         source "Whipple & Tucker 1999; Tucker & Whipple 2002";
-    /// Medians of slope lie near one line; two lines mean two rocks, rates of uplift or processes.
+    /// Medians of slope are close to one line; two lines indicate two rocks, rates of uplift or processes.
     concavity_fit: "concavity θ, R² of the law", Network, unit "1", usual 0.7 to 1.0, source "Wobus et al. 2006";
-    /// Grows with uplift and hard rock: tens in old mountains, 100 to 500 in fast ones.
+    /// It grows with uplift and with hard rock: tens in old mountains, 100 to 500 in rapidly rising ones.
     steepness: "steepness ksn, at θ = 0.45", Network, unit "m^0.9", usual 1.0 to 500.0, source "Kirby & Whipple 2012";
-    /// The θ by which a basin's channels fall on one line of height over χ; needs no slopes.
-    concavity_chi: "concavity θ, of χ plots", Network, unit "1", usual 0.2 to 0.8, source "Perron & Royden 2013";
+    /// The θ for which a basin's channels collapse to one line of elevation over χ; it needs no slopes.
+    concavity_chi: "concavity θ, from χ plots", Network, unit "1", usual 0.2 to 0.8, source "Perron & Royden 2013";
 };
 
 /// The number of steps up and down the channel over which the slope at a cell is measured. Slopes between adjacent

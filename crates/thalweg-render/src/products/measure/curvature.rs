@@ -5,16 +5,16 @@ use crate::products::measure::quantiles::Quantiles;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// 1 to 6 in hills and mountains seen at 10 to 90 m; it grows as cells get finer.
-    curvature_size: "Laplacian, mean size", Texture, unit "1/km", source "real models, docs/measure.md";
-    /// Above 0: valleys are sharper than ridges; near 0 in real models of 10 to 90 m, as in noise.
+    /// Hills and mountains have 1 to 6 at cell sizes of 10 to 90 m; the value grows as cells get finer.
+    curvature_size: "Laplacian, mean absolute value", Texture, unit "1/km", source "real models, docs/measure.md";
+    /// It is above 0 if valleys are sharper than ridges; real models of 10 to 90 m are near 0, as noise is.
     curvature_skewness: "skewness of the Laplacian", Texture, unit "1", usual -0.1 to 0.3,
         source "Minár et al. 2020; real models, docs/measure.md";
-    /// Above 0: feet of slopes are sharper than shoulders; below 0: cliffs' rims are.
-    profile_skewness: "skewness of curvature down the slope", Texture, unit "1", usual -0.3 to 0.3,
+    /// It is above 0 if the feet of slopes are sharper than their shoulders, below 0 if the rims of cliffs are.
+    profile_skewness: "skewness of profile curvature", Texture, unit "1", usual -0.3 to 0.3,
         source "Minár et al. 2020; real models, docs/measure.md";
-    /// Above 0: hollows are narrower than spurs, as running water makes them.
-    plan_skewness: "skewness of curvature across the slope", Texture, unit "1", usual -0.2 to 0.4,
+    /// It is above 0 if hollows are narrower than spurs, as running water makes them.
+    plan_skewness: "skewness of plan curvature", Texture, unit "1", usual -0.2 to 0.4,
         source "Minár et al. 2020; real models, docs/measure.md";
 };
 

@@ -8,18 +8,18 @@ use thalweg_core::{Cell, Field};
 use thalweg_flow::{D8, Directions, FlowGraph, Land, PIT, Part, d8, outlets};
 
 pub(super) const SPECS: [Spec; 6] = measures! {
-    /// Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.
-    pits: "pits, by area", Drainage, unit "1/km²", usual 0.0 to 3.0, source "Lindsay & Creed 2005";
-    /// Under 5 % but for karst, dunes and land just left by ice.
-    pit_cells: "land under the fill", Drainage, unit "%", usual 0.0 to 5.0, source "Lindsay & Creed 2005";
-    /// Centimetres where rivers rule.
-    pit_volume: "volume to fill, over all land", Drainage, unit "m", usual 0.0 to 0.5, source "Lindsay & Creed 2005";
-    /// A few metres are faults of the survey; tens and more are lakes, quarries and gorges that cells close.
-    pit_depth: "deepest fill", Drainage, unit "m", source "Lindsay & Creed 2005";
-    /// To the edge, the sea or a lake: all real land with rivers, 5 % to 20 % of elevation models: pits cut rivers.
-    drained: "land that drains unfilled", Drainage, unit "%", source "O'Callaghan & Mark 1984";
-    /// Lakes, and heights rounded to whole metres.
-    level_cells: "land without any slope", Drainage, unit "%", usual 0.0 to 5.0, source "Garbrecht & Martz 1997";
+    /// Running water fills or breaches pits; elevation models have some from noise, trees and bridges.
+    pits: "pits per area", Drainage, unit "1/km²", usual 0.0 to 3.0, source "Lindsay & Creed 2005";
+    /// It is below 5 %, except in karst, dunes and land that ice has left recently.
+    pit_cells: "land raised by filling", Drainage, unit "%", usual 0.0 to 5.0, source "Lindsay & Creed 2005";
+    /// Land that rivers shape has centimetres.
+    pit_volume: "fill volume per land area", Drainage, unit "m", usual 0.0 to 0.5, source "Lindsay & Creed 2005";
+    /// A few metres are survey errors; tens of metres and more are lakes, quarries and gorges narrower than a cell.
+    pit_depth: "greatest fill depth", Drainage, unit "m", source "Lindsay & Creed 2005";
+    /// All real land with rivers drains to edges, the sea or lakes; in elevation models 5 % to 20 %: pits cut rivers.
+    drained: "land that drains without filling", Drainage, unit "%", source "O'Callaghan & Mark 1984";
+    /// Lakes are level, and land whose elevations are rounded to whole metres.
+    level_cells: "level land", Drainage, unit "%", usual 0.0 to 5.0, source "Garbrecht & Martz 1997";
 };
 
 /// The drainage of the terrain, with properties of the basin above each cell.
@@ -140,7 +140,7 @@ fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
 mod tests {
     use super::*;
     use crate::products::measure::testing::terrain;
-    use crate::products::measure::{MeasureSettings, measure};
+    use crate::products::measure::{MeasureOptions, measure};
     use thalweg_core::Height;
     use thalweg_core::base::rng::Key;
     use thalweg_flow::{OUT, downstream};
@@ -154,7 +154,7 @@ mod tests {
         ground.ground[(10, 10)] = Height::saturating(106.0);
         ground.ground[(10, 11)] = Height::saturating(106.0);
         ground.ground[(15, 15)] = Height::saturating(113.5);
-        let found = measure(&ground, &MeasureSettings::default()).unwrap();
+        let found = measure(&ground, &MeasureOptions::default()).unwrap();
         assert_eq!(found.value("pits").unwrap(), 3.0 / 0.04);
         assert_eq!(found.value("pit_cells").unwrap(), 1.0);
         assert_eq!(found.value("pit_depth").unwrap(), 5.0);

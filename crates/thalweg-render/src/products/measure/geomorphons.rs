@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Group, MeasureSettings, Measures, Scale, Spec};
+use crate::products::measure::spec::{Curve, Group, MeasureOptions, Measures, Scale, Spec};
 use thalweg_core::{Field, Height};
 use thalweg_flow::D8;
 
@@ -13,16 +13,32 @@ const fn form(name: &'static str, title: &'static str, nature: &'static str) -> 
 }
 
 pub(super) const SPECS: [Spec; 10] = [
-    form("form_flat", "landforms: flat", "Plains, terraces, lakes; next to none in mountains."),
-    form("form_peak", "landforms: peak", "0.2 % to 4 %: lower ground all round."),
-    form("form_ridge", "landforms: ridge", "7 % to 15 %, about as much as valleys."),
-    form("form_shoulder", "landforms: shoulder", "Level above, a slope below: rims of plateaus."),
-    form("form_spur", "landforms: spur", "15 % to 20 %: convex parts of slopes."),
-    form("form_slope", "landforms: slope", "30 % to 60 %: most of the land."),
-    form("form_hollow", "landforms: hollow", "8 % to 20 %: concave parts of slopes, where water gathers."),
-    form("form_footslope", "landforms: footslope", "A slope above, level below: fans, rims of valley floors."),
-    form("form_valley", "landforms: valley", "7 % to 15 %, about as much as ridges."),
-    form("form_pit", "landforms: pit", "0.7 % to 5 %: hollows, and valley floors that walls hide from below."),
+    form("form_flat", "landforms: flat", "Plains, terraces and lakes are flat; mountains have almost no flat land."),
+    form("form_peak", "landforms: peak", "Peaks are 0.2 % to 4 %; the ground is lower on all sides."),
+    form("form_ridge", "landforms: ridge", "Ridges are 7 % to 15 %, about as much as valleys."),
+    form(
+        "form_shoulder",
+        "landforms: shoulder",
+        "Shoulders are level above and slope below, as the rims of plateaus do.",
+    ),
+    form("form_spur", "landforms: spur", "Spurs, the convex parts of slopes, are 15 % to 20 %."),
+    form("form_slope", "landforms: slope", "Slopes are 30 % to 60 %, most of the land."),
+    form(
+        "form_hollow",
+        "landforms: hollow",
+        "Hollows, the concave parts of slopes where water gathers, are 8 % to 20 %.",
+    ),
+    form(
+        "form_footslope",
+        "landforms: footslope",
+        "Footslopes slope above and are level below, as fans and the rims of valley floors are.",
+    ),
+    form("form_valley", "landforms: valley", "Valleys are 7 % to 15 %, about as much as ridges."),
+    form(
+        "form_pit",
+        "landforms: pit",
+        "Pits are 0.7 % to 5 %: depressions, and valley floors from which walls hide all lower ground.",
+    ),
 ];
 
 /// The landform, as an index into [`SPECS`], by the numbers of lower (row) and higher (column) directions: the table
@@ -46,7 +62,7 @@ pub(super) struct Forms([u64; 10]);
 impl Forms {
     /// Counts the landforms. `ground` must include as many rows on either side of those that count as lines of sight
     /// extend.
-    pub fn look(&mut self, ground: &Ground<'_>, settings: &MeasureSettings) {
+    pub fn look(&mut self, ground: &Ground<'_>, settings: &MeasureOptions) {
         self.0.iter_mut().zip(counts(ground, settings)).for_each(|(all, count)| *all += count);
     }
 
@@ -75,7 +91,7 @@ fn take(counts: [u64; 10], all: &mut Measures) {
 
 /// Counts the land cells of each landform. Cells next to the edge or to missing data are left out, and lines of sight
 /// end at both. The sea counts as its surface.
-fn counts(ground: &Ground<'_>, settings: &MeasureSettings) -> [u64; 10] {
+fn counts(ground: &Ground<'_>, settings: &MeasureOptions) -> [u64; 10] {
     let terrain = ground.terrain;
     let [rows, cols] = terrain.grid.size;
     let sea = terrain.grid.sea_level.unwrap_or(Height(i32::MIN));
@@ -171,7 +187,7 @@ mod tests {
 
     fn forms(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync, search: usize) -> [u64; 10] {
         let terrain = terrain(size, 10.0, z);
-        counts(&Ground::of(&terrain), &MeasureSettings { search, ..MeasureSettings::default() })
+        counts(&Ground::of(&terrain), &MeasureOptions { search, ..MeasureOptions::default() })
     }
 
     /// Returns the landform of the middle cell of three by three, with a search distance of one cell.
@@ -217,7 +233,7 @@ mod tests {
     #[test]
     fn a_turn_changes_no_count() {
         let ground = terrain([40, 60], 10.0, |x, y| 30.0 * (x / 70.0).sin() + 20.0 * (y / 45.0).cos() + 0.05 * x);
-        let settings = MeasureSettings::default();
+        let settings = MeasureOptions::default();
         let counted = |t: &thalweg_core::terrain::Terrain| counts(&Ground::of(t), &settings);
         assert_eq!(counted(&ground), counted(&turned(&ground)));
     }

@@ -8,10 +8,10 @@ use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures};
 use thalweg_core::Cell;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// The main stem's length grows as area^h, from divides to junctions; 0.5 if basins keep their shape.
+    /// The main stem's length grows as area^h, from divides to junctions; h is 0.5 if basins keep their shape.
     hack_exponent: "Hack's exponent h", Network, unit "1", usual 0.45 to 0.6, source "Hack 1957; Rigon et al. 1996";
-    /// 1.3 by Hack's law, 1.8 by Montgomery & Dietrich's; longer where basins are narrow.
-    hack_factor: "main stem of 1 km²", Network, unit "km", usual 1.0 to 3.0,
+    /// Hack's law gives 1.3, Montgomery & Dietrich's 1.8; narrow basins have longer stems.
+    hack_factor: "length of the main stem at 1 km²", Network, unit "km", usual 1.0 to 3.0,
         source "Hack 1957; Montgomery & Dietrich 1992";
 };
 

@@ -5,15 +5,15 @@ use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, PowerLaw, Scale, Spec, measures};
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// Grows by one for about every fivefold area.
+    /// It grows by one with about every fivefold area.
     orders: "highest Strahler order", Network, unit "1", source "Strahler 1957";
-    /// Streams of an order to one of the next: 4 in a tree joined at random, more in long narrow basins.
+    /// The number of streams of an order over that of the next: 4 in a random tree, more in long, narrow basins.
     horton_bifurcation: "Horton's bifurcation ratio R_B", Network, unit "1", usual 3.0 to 5.0,
         source "Horton 1945; Strahler 1957";
-    /// Mean length of streams of an order over that of the last.
+    /// The mean length of streams of an order over that of the previous order.
     horton_length: "Horton's length ratio R_L", Network, unit "1", usual 1.5 to 3.5,
         source "Horton 1945; Strahler 1957";
-    /// Mean catchment of streams of an order over that of the last.
+    /// The mean drainage area of streams of an order over that of the previous order.
     horton_area: "Horton's area ratio R_A", Network, unit "1", usual 3.0 to 6.0, source "Schumm 1956; Strahler 1957";
 };
 
@@ -96,7 +96,7 @@ fn orders(channels: &Channels) -> Vec<Order> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::measure::MeasureSettings;
+    use crate::products::measure::MeasureOptions;
     use thalweg_core::terrain::ChannelReach;
     use thalweg_core::terrain::grid::Grid;
 
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(orders.iter().map(|o| o.count).collect::<Vec<_>>(), [9, 4, 2, 1]);
         assert_eq!(orders[1], Order { count: 4, complete: 4, length: 8.0, area: 12.0 });
         assert_eq!(orders[3].complete, 0);
-        let mut all = Measures::new(&Grid::new([1, 1], 1.0).unwrap(), &MeasureSettings::default());
+        let mut all = Measures::new(&Grid::new([1, 1], 1.0).unwrap(), &MeasureOptions::default());
         measure(&channels, &mut all);
         let value = |name| all.value(name).unwrap();
         // Computed by hand: the line through ln 9, ln 4, ln 2 at 1, 2, 3 has the slope ln(2/9)/2.

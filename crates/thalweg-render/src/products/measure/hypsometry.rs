@@ -5,15 +5,15 @@ use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, nee
 use thalweg_core::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// Hills tens to hundreds, mountains 1000 m to 5000 m over tens of kilometres.
-    relief: "highest less lowest land", Relief, unit "m", source "Ahnert 1970";
-    /// Land stands about 800 m above the sea on average.
-    mean_height: "mean height of land", Relief, unit "m", source "Eakins & Sharman 2012";
-    /// Above 0.6 young land, little cut; 0.35 to 0.6 in balance; below 0.35 low land with lone mountains.
+    /// Hills have tens to hundreds of metres, mountains 1000 m to 5000 m over tens of kilometres.
+    relief: "relief, highest minus lowest land", Relief, unit "m", source "Ahnert 1970";
+    /// Land is about 800 m above the sea on average.
+    mean_height: "mean elevation of land", Relief, unit "m", source "Eakins & Sharman 2012";
+    /// Young, little incised land is above 0.6, land in balance 0.35 to 0.6, low land with lone mountains below 0.35.
     hypsometric_integral: "hypsometric integral", Relief, unit "1", usual 0.35 to 0.6,
         source "Strahler 1952; Pike & Wilson 1971";
-    /// Above 0 where much land is low and little high, as about rivers; below 0 for cut plateaus.
-    hypsometric_skewness: "skewness of heights", Relief, unit "1", usual -0.5 to 1.5, source "Harlin 1978";
+    /// It is above 0 where much land is low and little is high, as along rivers, and below 0 for incised plateaus.
+    hypsometric_skewness: "skewness of elevations", Relief, unit "1", usual -0.5 to 1.5, source "Harlin 1978";
 };
 
 /// The number of steps of the hypsometric curve.
@@ -57,7 +57,7 @@ impl Hypsometry {
         let (count, relief) = (self.count as f64, high - low);
         let mean = self.sum as f64 / count;
         let some = need_land(self.count);
-        let varied = some.and(if high > low { Ok(()) } else { Err("all land has one height") });
+        let varied = some.and(if high > low { Ok(()) } else { Err("all land has one elevation") });
         let skewness = varied.map(|()| {
             let deviation = (self.moments[0] / count).sqrt();
             self.moments[1] / count / (deviation * deviation * deviation)

@@ -34,9 +34,10 @@ mod testing;
 
 pub use list::specs;
 pub use sheet::draw_measures;
-pub use spec::{Curve, Difference, Group, Measure, MeasureSettings, Measures, PowerLaw, Scale, Spec};
+pub use spec::{Curve, Difference, Group, Measure, MeasureOptions, Measures, PowerLaw, Scale, Spec};
 
 use std::ops::Range;
+use thalweg_core::declare::operation::Operation as _;
 
 use crate::products::measure::curvature::Curvatures;
 use crate::products::measure::drainage::Catchments;
@@ -55,25 +56,25 @@ use thalweg_flow::Land;
 /// Land is every cell that has data and is above the sea. Takes about 70 bytes of memory per cell while running.
 ///
 /// # Errors
-/// If a setting is out of range ([`MeasureSettings`]), or if the terrain's fields differ in size.
+/// If a setting is out of range ([`MeasureOptions`]), or if the terrain's fields differ in size.
 ///
 /// # Examples
 /// A plane that falls from 15 m to 0 m.
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_render::products::measure::{MeasureSettings, measure};
+/// use thalweg_render::products::measure::{MeasureOptions, measure};
 ///
 /// let heights: Vec<f32> = (0..16 * 16).map(|k| (k / 16) as f32).collect();
 /// let terrain = Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?;
-/// let measures = measure(&terrain, &MeasureSettings::default())?;
+/// let measures = measure(&terrain, &MeasureOptions::default())?;
 /// assert_eq!(measures.value("relief"), Some(15.0));
 /// assert_eq!(measures.value("mean_height"), Some(7.5));
 /// assert_eq!(measures.value("hypsometric_integral"), Some(0.5));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures> {
-    settings.check()?;
+pub fn measure(terrain: &Terrain, settings: &MeasureOptions) -> Result<Measures> {
+    settings.check_ranges()?;
     Land::of(terrain).check()?;
     let mut all = Measures::new(&terrain.grid, settings);
     let ground = Ground::of(terrain);
@@ -110,13 +111,13 @@ const BAND: usize = 256;
 /// the memory that is needed.
 ///
 /// # Errors
-/// If a setting is out of range ([`MeasureSettings`]); the errors of `read`.
+/// If a setting is out of range ([`MeasureOptions`]); the errors of `read`.
 pub fn measure_rows(
     grid: &Grid,
-    settings: &MeasureSettings,
+    settings: &MeasureOptions,
     read: &mut dyn FnMut(Range<usize>) -> Result<Terrain>,
 ) -> Result<Measures> {
-    settings.check()?;
+    settings.check_ranges()?;
     let map = grid.size;
     // At least one row, because derivatives always use the neighbours.
     let margin = settings.search.max(1);
@@ -145,7 +146,7 @@ pub fn measure_rows(
 
 /// Returns the maximum memory in bytes that [`measure_rows`] takes for a map with this number of columns, including
 /// the terrain of the rows in memory.
-pub fn measure_bytes(cols: usize, settings: &MeasureSettings) -> u64 {
+pub fn measure_bytes(cols: usize, settings: &MeasureOptions) -> u64 {
     /// The number of bytes per cell: its elevation and mask, the land mask, and results per cell.
     const CELL: u64 = 12;
     /// The number of bytes of the tables of quantiles.
@@ -168,7 +169,7 @@ struct Local {
 type Through<'a> = dyn FnMut(&mut dyn FnMut(&Ground<'_>)) -> Result<()> + 'a;
 
 impl Local {
-    fn of(settings: &MeasureSettings, through: &mut Through<'_>) -> Result<Self> {
+    fn of(settings: &MeasureOptions, through: &mut Through<'_>) -> Result<Self> {
         let mut all = Self {
             slopes: Slopes::new(),
             heights: Hypsometry::default(),

@@ -2,15 +2,15 @@
 
 use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Found, MeasureSettings, Measures, Spec, measures, need_land};
+use crate::products::measure::spec::{Found, MeasureOptions, Measures, Spec, measures, need_land};
 use thalweg_core::Cell;
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId};
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// Set, not measured: 0.1 km² and 100 cells at least. Channel heads have 0.001 to 1 km².
-    channel_area: "catchment from which on there is a channel", Network, unit "km²",
+    /// It is a setting, at least 0.1 km² and 100 cells by default. Channel heads have 0.001 to 1 km².
+    channel_area: "smallest drainage area of a channel", Network, unit "km²",
         source "Montgomery & Dietrich 1988";
-    /// Channels begin where the setting says, so only terrains of one setting compare; about 2 at 0.1 km².
+    /// It depends on the channel area that is set, so only equal settings compare; about 2 at 0.1 km².
     drainage_density: "drainage density", Network, unit "km/km²", usual 0.5 to 5.0,
         source "Horton 1945; Tucker et al. 2001";
 };
@@ -31,7 +31,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    pub fn trace(ground: &Ground<'_>, catchments: &Catchments, settings: &MeasureSettings) -> Self {
+    pub fn trace(ground: &Ground<'_>, catchments: &Catchments, settings: &MeasureOptions) -> Self {
         let cell_area = ground.terrain.grid.cell_area() * 1e-6;
         let least = settings.channel_area.map_or((LEAST.0 / cell_area).max(LEAST.1), |area| area / cell_area);
         // The cast saturates at the largest number, which no drainage area reaches.

@@ -9,18 +9,18 @@ use thalweg_core::Cell;
 use thalweg_core::terrain::ReachId;
 
 pub(super) const SPECS: [Spec; 5] = measures! {
-    /// 45° in dry and steep land, where floods over the ground cut; 72° in wet land, where groundwater does.
-    junction_angle: "angle of junctions, mean", Network, unit "°", usual 40.0 to 75.0, source "Seybold et al. 2017";
-    /// From the first to the third quartile: tens of degrees.
-    junction_spread: "angle of junctions, middle half", Network, unit "°", usual 15.0 to 60.0,
+    /// It is 45° in dry, steep land, where overland flow incises; 72° in humid land, where groundwater does.
+    junction_angle: "junction angle, mean", Network, unit "°", usual 40.0 to 75.0, source "Seybold et al. 2017";
+    /// It is tens of degrees.
+    junction_spread: "junction angle, interquartile range", Network, unit "°", usual 15.0 to 60.0,
         source "real models, docs/measure.md";
-    /// Length over the chord, order 2 and up: 1.1 to 1.3 in mountains, over 1.5 where rivers meander.
+    /// Length over chord at order 2 and above: 1.1 to 1.3 in mountains, above 1.5 where rivers meander.
     sinuosity: "sinuosity of streams, median", Network, unit "1", usual 1.05 to 1.5, source "Leopold & Wolman 1957";
-    /// Mean of cos 8φ over channels' bearings: 0 if they run any way, 1 if only along the grid's eight.
+    /// The mean of cos 8φ over bearings φ: 0 if they are uniform, 1 if all are along the grid's eight directions.
     channel_alignment: "channels along multiples of 45°", Grid, unit "1", usual -0.1 to 0.15,
         source "Fairfield & Leymarie 1991";
-    /// √2 − 1 = 41 % of the steps that follow lines of every bearing alike.
-    channel_diagonals: "channel steps that are diagonal", Grid, unit "%", usual 35.0 to 50.0, source "geometry";
+    /// Lines with uniformly distributed bearings have √2 − 1 = 41 % diagonal steps.
+    channel_diagonals: "diagonal channel steps", Grid, unit "%", usual 35.0 to 50.0, source "geometry";
 };
 
 /// The number of steps up each tributary over which its bearing is measured, and the least number.

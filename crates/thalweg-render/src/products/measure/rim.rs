@@ -7,10 +7,10 @@ use crate::products::slope::gradient;
 use thalweg_core::{Cell, Size};
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// Half: a frame laid over real land meets as many slopes that fall outward as inward.
-    rim_outward: "outermost 2 % of the map that falls outward", Rim, unit "%", usual 35.0 to 65.0,
+    /// It is about half, because a frame around real land crosses as many outward as inward slopes.
+    rim_outward: "rim (outermost 2 %) that falls outward", Rim, unit "%", usual 35.0 to 65.0,
         source "real models, docs/measure.md";
-    /// Near 0: real land does not rise from its frame, but for a mountain that stands alone in it.
+    /// It is near 0: real land does not rise from its frame, except if a mountain stands alone in it.
     rim_rise: "rise from the rim inward, over relief", Rim, unit "1", usual -0.04 to 0.04,
         source "real models, docs/measure.md";
 };
@@ -75,7 +75,7 @@ impl Rim {
 
     /// Returns the mean elevation of the inner ring less that of the outermost ring, divided by the relief.
     fn rise(&self) -> Found {
-        let [low, high] = self.range.filter(|[low, high]| high > low).ok_or("all land is as high")?;
+        let [low, high] = self.range.filter(|[low, high]| high > low).ok_or("all land has one elevation")?;
         let (sums, counts) = (self.sums, self.counts);
         if counts.contains(&0) {
             return Err("there is no land at the rim, or none inside it");

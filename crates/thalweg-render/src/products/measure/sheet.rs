@@ -31,11 +31,11 @@ struct Series<'a> {
 /// # Examples
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_render::products::measure::{MeasureSettings, draw_measures, measure};
+/// use thalweg_render::products::measure::{MeasureOptions, draw_measures, measure};
 ///
 /// let heights: Vec<f32> = (0..16 * 16).map(|k| (k / 16) as f32).collect();
 /// let terrain = Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?;
-/// let measures = measure(&terrain, &MeasureSettings::default())?;
+/// let measures = measure(&terrain, &MeasureOptions::default())?;
 /// let svg = draw_measures(&[("plane", &measures)]);
 /// assert!(svg.contains("plane") && svg.contains("16 × 16 cells of 10 m"));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -77,7 +77,7 @@ fn having<'a>(svg: &mut Svg, frame: Frame, all: &[Series<'a>], name: &str) -> Ve
     let found: Vec<_> = all.iter().filter_map(|s| Some((s.of.curve(name)?, s.colour))).collect();
     if found.is_empty() {
         let middle = [frame.at[0] + frame.size[0] / 2.0, frame.at[1] + frame.size[1] / 2.0];
-        svg.text(middle, Type { anchor: Anchor::Middle, colour: FAINT, ..NOTE }, "cannot be had of this terrain");
+        svg.text(middle, Type { anchor: Anchor::Middle, colour: FAINT, ..NOTE }, "not available for this terrain");
     }
     found
 }
@@ -162,7 +162,7 @@ fn aspects(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
     }
     for (n, series) in all.iter().enumerate() {
         if let Some(excess) = series.of.value("aspect_alignment") {
-            note(svg, frame, n, series.colour, &format!("at 45°s {excess:+.1} %"));
+            note(svg, frame, n, series.colour, &format!("multiples of 45° {excess:+.1} %"));
         }
     }
 }

@@ -8,23 +8,24 @@ use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, nee
 use crate::products::slope::gradient;
 
 pub(super) const SPECS: [Spec; 8] = measures! {
-    /// Floors of valleys and flats: 0° to 3° where rivers lay down, 5° and more in young mountains.
-    slope_p05: "slope, 5 % are gentler", Relief, unit "°", source "real models, docs/measure.md";
-    /// Plains up to 2°, hills 5° to 15°, mountains 20° to 35°; it falls as cells get wider.
+    /// Valley floors and flats have 0° to 3° where rivers deposit sediment, 5° and more in young mountains.
+    slope_p05: "slope, 5th percentile", Relief, unit "°", source "real models, docs/measure.md";
+    /// Plains have up to 2°, hills 5° to 15°, mountains 20° to 35°; the value decreases as the cell size grows.
     slope_median: "slope, median", Relief, unit "°", usual 2.0 to 35.0, source "Montgomery & Brandon 2002";
-    /// 9° to 19° in mountains, where floors, slopes and walls all have a share; a few where all slopes stand at one angle.
-    slope_range: "slope, middle half", Relief, unit "°", usual 3.0 to 22.0, source "real models, docs/measure.md";
-    /// Soil and scree hold 30° to 40°; steeper is rock, and little of the land.
-    slope_p95: "slope, 95 % are gentler", Relief, unit "°", usual 5.0 to 50.0, source "Burbank et al. 1996";
-    /// Rock walls: none in hills, a few % in mountains cut by rivers, more where ice was; finer cells see more.
+    /// Mountains with valley floors, slopes and walls have 9° to 19°; land with uniform slopes has a few degrees.
+    slope_range: "slope, interquartile range", Relief, unit "°", usual 3.0 to 22.0,
+        source "real models, docs/measure.md";
+    /// Slopes of soil and scree are stable at 30° to 40°; steeper land is rock and covers a small area.
+    slope_p95: "slope, 95th percentile", Relief, unit "°", usual 5.0 to 50.0, source "Burbank et al. 1996";
+    /// Hills have no rock walls, mountains incised by rivers a few %, glaciated land more; finer cells resolve more.
     slope_over_40: "land steeper than 40°", Relief, unit "%", usual 0.0 to 25.0,
         source "Burbank et al. 1996; real models, docs/measure.md";
-    /// Many gentle and few steep slopes (above 0) in lowlands, near 0 where slopes stand at their limit.
+    /// Lowlands have many gentle and few steep slopes (above 0); slopes at their limit give values near 0.
     slope_skewness: "skewness of slopes", Relief, unit "1", usual -0.8 to 2.5, source "Wolinsky & Pratson 2005";
-    /// 0: no aspect is favoured by its angle to the grid; models that know only eight directions give tens.
+    /// 0 means that no aspect is favoured by its angle to the grid; models with only eight directions give tens.
     aspect_alignment: "aspects at multiples of 45°, excess", Grid, unit "%", usual -10.0 to 15.0,
         source "Fairfield & Leymarie 1991";
-    /// 0: faces every way alike; 1: all slopes face one way. Tilted blocks and scarps stand out.
+    /// 0: all aspects are equally frequent; 1: all slopes face one way. Tilted blocks and scarps have high values.
     aspect_strength: "strength of the mean aspect", Relief, unit "1", usual 0.0 to 0.5,
         source "real models, docs/measure.md";
 };

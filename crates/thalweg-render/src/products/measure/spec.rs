@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use thalweg_core::{Error, Grid, Result};
+use thalweg_core::{Grid, Result, operation};
 
 /// The subject of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,8 +33,8 @@ impl Group {
             Self::Texture => "Texture",
             Self::Drainage => "Drainage",
             Self::Network => "Channel network",
-            Self::Grid => "Traces of the grid",
-            Self::Rim => "Traces of the frame",
+            Self::Grid => "Artefacts of the grid",
+            Self::Rim => "Artefacts of the frame",
         }
     }
 }
@@ -85,9 +85,9 @@ pub(super) use measures;
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_render::products::measure::{MeasureSettings, measure};
+/// use thalweg_render::products::measure::{MeasureOptions, measure};
 ///
-/// let measures = measure(&Terrain::new(Grid::new([16, 16], 10.0)?), &MeasureSettings::default())?;
+/// let measures = measure(&Terrain::new(Grid::new([16, 16], 10.0)?), &MeasureOptions::default())?;
 /// let find = |name: &str| measures.measures.iter().find(|measure| measure.spec.name == name).unwrap();
 /// assert_eq!((find("relief").value, find("relief").spec.unit), (Some(0.0), "m"));
 /// assert!(find("hypsometric_integral").value.is_none() && find("hypsometric_integral").missing.is_some());
@@ -152,49 +152,27 @@ pub struct Curve {
     pub law: Option<PowerLaw>,
 }
 
-/// The settings of the measurements.
-///
-/// # Examples
-/// ```
-/// use thalweg_render::products::measure::MeasureSettings;
-///
-/// let settings = MeasureSettings { channel_area: Some(0.5), search: 10, ..MeasureSettings::default() };
-/// assert!(settings.check().is_ok());
-/// let wrong = MeasureSettings { search: 0, ..settings };
-/// assert!(wrong.check().unwrap_err().to_string().contains("1 to 1000 cells"));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct MeasureSettings {
-    /// The least drainage area of a channel cell, 1e-9 to 1 000 000 km²; `None` for 0.1 km², but at least 100 cells.
-    pub channel_area: Option<f64>,
-    /// The search distance of geomorphons, 1 to 1000 cells.
-    pub search: usize,
-    /// The angle below which geomorphons treat terrain as level, 0° to 45°.
-    pub flatness: f64,
-}
-
-impl Default for MeasureSettings {
-    fn default() -> Self {
-        Self { channel_area: None, search: 20, flatness: 1.0 }
-    }
-}
-
-impl MeasureSettings {
-    /// Checks the ranges of the settings.
+operation! {
+    /// Measures a terrain as a geomorphologist would: slopes, hypsometry, drainage density, concavity and steepness of
+    /// channels, Hack's and Horton's laws, roughness, and traces of the grid.
     ///
-    /// # Errors
-    /// If a setting is out of the range that its field documents.
-    pub fn check(&self) -> Result<()> {
-        if let Some(area) = self.channel_area.filter(|area| !(1e-9..=1e6).contains(area)) {
-            return Err(Error::value("channel area", format!("{area} km²"), "0.000000001 to 1000000 km²"));
-        }
-        if !(1..=1000).contains(&self.search) {
-            return Err(Error::value("search", format!("{} cells", self.search), "1 to 1000 cells"));
-        }
-        if !(0.0..=45.0).contains(&self.flatness) {
-            return Err(Error::value("flatness", format!("{}°", self.flatness), "0° to 45°"));
-        }
-        Ok(())
+    /// # Examples
+    /// ```
+    /// use thalweg_core::declare::operation::Operation as _;
+    /// use thalweg_render::products::measure::MeasureOptions;
+    ///
+    /// let options = MeasureOptions { channel_area: Some(0.5), search: 10, ..MeasureOptions::default() };
+    /// assert!(options.check_ranges().is_ok());
+    /// let wrong = MeasureOptions { search: 0, ..options };
+    /// assert!(wrong.check_ranges().unwrap_err().to_string().contains("1 to 1000 cells"));
+    /// ```
+    pub struct MeasureOptions, "measure", derive(Copy, Serialize) {
+        /// The drainage area from which a cell belongs to a channel. The default is 0.1 km², but at least 100 cells.
+        channel_area: Option<f64> = None, within 1e-9..=1e6, unit "km²";
+        /// The search distance of geomorphons.
+        search: usize = 20, within 1..=1000, unit "cells";
+        /// The angle below which geomorphons treat the terrain as level.
+        flatness: f64 = 1.0, within 0.0..=45.0, unit "°";
     }
 }
 
@@ -206,7 +184,7 @@ pub struct Measures {
     /// The side of a cell in metres.
     pub cell_size_m: f64,
     /// The settings used.
-    pub settings: MeasureSettings,
+    pub settings: MeasureOptions,
     /// The measures, in the order of [`specs`](super::specs).
     pub measures: Vec<Measure>,
     /// The curves from which they are derived; a curve that cannot be determined is absent.
@@ -214,7 +192,7 @@ pub struct Measures {
 }
 
 impl Measures {
-    pub(super) fn new(grid: &Grid, settings: &MeasureSettings) -> Self {
+    pub(super) fn new(grid: &Grid, settings: &MeasureOptions) -> Self {
         let [rows, cols] = grid.size;
         let settings = *settings;
         Self { cells: [cols, rows], cell_size_m: grid.cell, settings, measures: Vec::new(), curves: Vec::new() }
@@ -253,11 +231,11 @@ impl Measures {
     ///
     /// ```
     /// use thalweg_core::{Grid, Terrain};
-    /// use thalweg_render::products::measure::{MeasureSettings, measure};
+    /// use thalweg_render::products::measure::{MeasureOptions, measure};
     ///
     /// let plane = |step: usize| {
     ///     let heights: Vec<f32> = (0..16 * 16).map(|k| (step * (k / 16)) as f32).collect();
-    ///     measure(&Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?, &MeasureSettings::default())
+    ///     measure(&Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?, &MeasureOptions::default())
     /// };
     /// let differences = plane(1)?.differences(&plane(2)?);
     /// let relief = differences.iter().find(|difference| difference.name == "relief").unwrap();

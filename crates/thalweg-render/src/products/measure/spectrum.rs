@@ -11,17 +11,18 @@ use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 5] = measures! {
-    /// Power density falls as frequency^−β: 2 is rough, 4 smooth; profiles have one less.
+    /// Power density decreases as frequency^−β: 2 is rough, 4 is smooth; the exponent of profiles is smaller by 1.
     spectral_exponent: "power spectrum, exponent β", Texture, unit "1", usual 2.0 to 4.0,
         source "Huang & Turcotte 1989; Perron et al. 2008";
-    /// Near 1 without a favoured size; a row of valleys of one spacing bends or peaks the spectrum.
+    /// It is near 1 if no size is favoured; valleys at one spacing bend the spectrum or add a peak to it.
     spectral_fit: "power spectrum, R² of the law", Texture, unit "1", usual 0.9 to 1.0, source "Perron et al. 2008";
-    /// The exponent β of waves of 2 km to 8 km: of ranges and main valleys; of ground at least 32 km across.
+    /// The exponent β of wavelengths of 2 km to 8 km (ranges, main valleys), for terrain at least 32 km across.
     spectral_large: "power spectrum, β of 2 to 8 km", Texture, unit "1", usual 1.9 to 5.0,
         source "Perron et al. 2008; real models, docs/measure.md";
-    /// Gullies and blocks beside hillslopes: amplitude of 15 m to 30 m waves over that of 480 m to 960 m waves, of cells of 7.5 m and less.
-    spectral_fine: "fine waves over hillslopes", Texture, unit "1", usual 0.008 to 0.05, source "real models, docs/measure.md";
-    /// 0: as rough along the axes as between them; noise on a lattice and models of eight directions give more.
+    /// The amplitude of waves of 15 m to 30 m (gullies, blocks) over that of 480 m to 960 m, for cells up to 7.5 m.
+    spectral_fine: "fine waves relative to hillslopes", Texture, unit "1", usual 0.008 to 0.05,
+        source "real models, docs/measure.md";
+    /// 0 means as rough along the axes as between them; lattice noise and models with eight directions have more.
     axis_excess: "power within 10° of the axes, excess", Grid, unit "1", usual -0.3 to 0.15,
         source "real models, docs/measure.md";
 };
@@ -285,7 +286,7 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
 mod tests {
     use super::*;
     use crate::products::measure::testing::{fourier, terrain, turned};
-    use crate::products::measure::{MeasureSettings, measure};
+    use crate::products::measure::{MeasureOptions, measure};
 
     #[test]
     fn the_exponent_of_synthesised_ground_is_found_again() {
@@ -294,7 +295,7 @@ mod tests {
         // the mean of four. The limit is two of those.
         for (size, b) in [([256, 256], 1.25), ([256, 256], 1.75), ([192, 320], 1.5)] {
             let exponent = |seed| {
-                let found = measure(&fourier(size, b, seed), &MeasureSettings::default()).unwrap();
+                let found = measure(&fourier(size, b, seed), &MeasureOptions::default()).unwrap();
                 assert!(found.value("spectral_fit").unwrap() > 0.97);
                 found.value("spectral_exponent").unwrap()
             };
@@ -328,9 +329,9 @@ mod tests {
             for (to, from) in land.ground.as_mut_slice().iter_mut().zip(hills.ground.as_slice()) {
                 to.0 += from.0;
             }
-            measure(&land, &MeasureSettings::default()).unwrap().value("axis_excess").unwrap()
+            measure(&land, &MeasureOptions::default()).unwrap().value("axis_excess").unwrap()
         };
-        let plain = measure(&fourier([256, 256], 1.5, 3), &MeasureSettings::default()).unwrap();
+        let plain = measure(&fourier([256, 256], 1.5, 3), &MeasureOptions::default()).unwrap();
         let plain = plain.value("axis_excess").unwrap();
         let found = [0.0, std::f64::consts::FRAC_PI_2, 0.785].map(of);
         assert!(plain.abs() < 0.06, "{plain}");
@@ -344,7 +345,7 @@ mod tests {
             let wave = |x: f64, length: f64| (x * std::f64::consts::TAU / length).cos();
             0.3 * wave(x, 20.0) + 10.0 * wave(y, 640.0)
         });
-        let found = measure(&land, &MeasureSettings::default()).unwrap();
+        let found = measure(&land, &MeasureOptions::default()).unwrap();
         assert!((found.value("spectral_fine").unwrap() - 0.03).abs() < 1e-3);
         assert!(found.value("spectral_large").is_none());
     }

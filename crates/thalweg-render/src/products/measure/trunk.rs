@@ -7,11 +7,11 @@ use crate::products::measure::spec::{Found, Measures, Spec, measures};
 use thalweg_flow::FlowGraph;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// Way over chord in windows of 2 km along the longest river: 1.1 to 1.3 in mountains and hills, more where it meanders.
-    trunk_sinuosity: "sinuosity of the trunk, 2 km at a time", Network, unit "1", usual 1.1 to 2.5,
+    /// Length over chord along the longest river: 1.1 to 1.3 in mountains and hills, more where it meanders.
+    trunk_sinuosity: "sinuosity of the trunk, windows of 2 km", Network, unit "1", usual 1.1 to 2.5,
         source "Leopold & Wolman 1957; real models, docs/measure.md";
-    /// How unevenly wide a floor is for its catchment: real floors widen and narrow with rock and side valleys.
-    floor_spread: "spread of ln(floor's width/√catchment)", Network, unit "1", usual 0.5 to 1.5,
+    /// The variation of floor width at one drainage area: real floors widen and narrow with rock and side valleys.
+    floor_spread: "spread of ln(floor width/√drainage area)", Network, unit "1", usual 0.5 to 1.5,
         source "real models, docs/measure.md";
 };
 
@@ -184,7 +184,7 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use crate::products::measure::testing::terrain;
-    use crate::products::measure::{MeasureSettings, measure};
+    use crate::products::measure::{MeasureOptions, measure};
     use thalweg_core::Terrain;
 
     /// A valley that runs south along x = 3 km with meanders; its floor, `wide` metres across, is level.
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_straight_trunk_is_straight_and_a_winding_one_winds() {
         let of = |wind| {
-            measure(&valley(wind, |_| 60.0), &MeasureSettings::default()).unwrap().value("trunk_sinuosity").unwrap()
+            measure(&valley(wind, |_| 60.0), &MeasureOptions::default()).unwrap().value("trunk_sinuosity").unwrap()
         };
         assert!((of(0.0) - 1.0).abs() < 0.01, "{}", of(0.0));
         // A sine of 250 m by 1500 m has a path of 1.23 times the chord; the stream cuts its bends a little.
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn floors_of_one_width_by_their_catchment_spread_less_than_others() {
         let of = |wide: fn(f64) -> f64| {
-            measure(&valley(0.0, wide), &MeasureSettings::default()).unwrap().value("floor_spread").unwrap()
+            measure(&valley(0.0, wide), &MeasureOptions::default()).unwrap().value("floor_spread").unwrap()
         };
         let even = of(|_| 300.0);
         // Alternately wide and narrow: ln w varies by ±0.35 and more.

@@ -94,7 +94,7 @@ impl Overlay {
     /// If the size of the values differs from the terrain's.
     pub fn legend(&self, terrain: &Terrain, values: &Field<f32>) -> Result<OverlayLegend> {
         if values.size() != terrain.grid.size {
-            return Err(Error::layer(self.name(), "values are not of the terrain's size"));
+            return Err(Error::layer(self.name(), "its values do not have the terrain's size"));
         }
         let fitting = LayerOptions::fitting(self.hue(terrain), "");
         let (ramp, log) = match self {

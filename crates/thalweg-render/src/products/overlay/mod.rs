@@ -110,20 +110,20 @@ impl Overlay {
     /// Returns the title in words.
     pub fn title(&self) -> String {
         let words = match self {
-            Self::Height => "Height",
+            Self::Height => "Elevation",
             Self::Slope => "Slope",
-            Self::WaterDepth => "Depth of water",
+            Self::WaterDepth => "Water depth",
             Self::Discharge => "Discharge",
-            Self::Catchment => "Catchment",
-            Self::Velocity => "Speed of the water",
-            Self::Suspended => "Sediment in the water",
-            Self::Loose => "Loose ground",
-            Self::Wear => "Wear since the start",
-            Self::Deposits => "Deposits since the start",
+            Self::Catchment => "Drainage area",
+            Self::Velocity => "Flow velocity",
+            Self::Suspended => "Suspended sediment",
+            Self::Loose => "Sediment thickness",
+            Self::Wear => "Erosion since the start",
+            Self::Deposits => "Deposition since the start",
             Self::Soil => "Soil",
-            Self::Trees => "Hold of roots",
+            Self::Trees => "Root stabilisation",
             Self::Basins => "Basins",
-            Self::Difference => "Difference to the start",
+            Self::Difference => "Difference from the start",
             Self::Layer(name) => return capital(&name.replace('_', " ")),
         };
         words.to_string()

@@ -112,7 +112,7 @@ pub const MATERIALS: [Material; COUNT] = {
     [
         Material {
             name: "bare_rock",
-            about: "rock that nothing lies on: walls, crests, outcrops, dry slopes",
+            about: "rock without cover: walls, crests, outcrops, dry slopes",
             palette: Palette::Rock(0),
             crowns: None,
             roughness: [0.72, 0.92],
@@ -136,7 +136,7 @@ pub const MATERIALS: [Material; COUNT] = {
         },
         Material {
             name: "scree",
-            about: "blocks that fell from walls and lie at their angle of repose, and frost debris of high ground",
+            about: "blocks that fell from walls, at their angle of repose, and frost debris on high ground",
             palette: Palette::Rock(4),
             crowns: None,
             roughness: [0.85, 1.0],
@@ -151,7 +151,7 @@ pub const MATERIALS: [Material; COUNT] = {
         },
         Material {
             name: "soil",
-            about: "bare earth: what remains where nothing else lies",
+            about: "bare earth, where there is no other material",
             palette: Palette::Own([[104, 84, 62], [150, 128, 98]]),
             crowns: None,
             roughness: [0.85, 0.98],
@@ -162,7 +162,7 @@ pub const MATERIALS: [Material; COUNT] = {
         },
         Material {
             name: "grass",
-            about: "meadows and pasture up to some hundred metres above the trees",
+            about: "meadows and pasture up to several hundred metres above the trees",
             palette: Palette::Own([[66, 80, 42], [118, 120, 70]]),
             crowns: None,
             roughness: [0.80, 0.95],
@@ -184,7 +184,7 @@ pub const MATERIALS: [Material; COUNT] = {
         },
         Material {
             name: "sand",
-            about: "beaches and shallow floors of the sea, dunes and sand sheets of dry land, bars beside rivers",
+            about: "beaches and the shallow sea floor, dunes and sand sheets of dry land, bars along rivers",
             palette: Palette::Own([[186, 160, 118], [222, 200, 158]]),
             crowns: None,
             roughness: [0.78, 0.92],
@@ -199,7 +199,7 @@ pub const MATERIALS: [Material; COUNT] = {
         },
         Material {
             name: "snow",
-            about: "snow above its line, which lies lower on shaded sides; less on steep ground and on crests; and ice",
+            about: "snow above the snow line, which is lower on shaded slopes; less on steep ground and crests; ice",
             palette: Palette::Own([[226, 234, 242], [246, 249, 252]]),
             crowns: None,
             roughness: [0.45, 0.70],
@@ -210,7 +210,7 @@ pub const MATERIALS: [Material; COUNT] = {
         },
         Material {
             name: "wet_bed",
-            about: "what lies under rivers, lakes and the deeper sea: gravel and mud",
+            about: "beds of rivers, lakes and the deeper sea: gravel and mud",
             palette: Palette::Own([[62, 62, 54], [104, 100, 84]]),
             crowns: None,
             roughness: [0.20, 0.45],

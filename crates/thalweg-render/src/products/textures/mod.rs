@@ -13,7 +13,8 @@
 //! use thalweg_core::terrain::Terrain;
 //!
 //! let mut terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
-//! let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default())?;
+//! let options = TextureOptions::default();
+//! let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None)?;
 //! assert!(textures.weights.as_slice().iter().all(|cell| cell.iter().map(|w| u32::from(*w)).sum::<u32>() == 255));
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -34,22 +35,23 @@ pub use site::least_river;
 
 use crate::pictures::colour::Linear;
 use crate::products::normals::Depth;
+use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
-use thalweg_core::{Field, Result, Size, Terrain};
+use thalweg_core::{Field, Result, Size, Terrain, operation};
 use thalweg_models::rocks::Rock;
 
-/// The options for textures.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TextureOptions<'a> {
-    /// The number of samples on the longer side, 1 to 65 536, with the outermost samples at the centres of the
-    /// outermost cells; `None` for the terrain's cells.
-    pub size: Option<usize>,
-    /// The bits per weight: 8 or 16.
-    pub depth: Depth,
-    /// The viewpoint for the albedo.
-    pub seen: SeenFrom,
-    /// The terrain before erosion, of the same size, from which erosion and deposition are computed.
-    pub start: Option<&'a Terrain>,
+operation! {
+    /// Computes the ground cover of a terrain as textures: weights of materials, albedo without light, roughness,
+    /// occlusion, curvature, flow, erosion and deposition.
+    pub struct TextureOptions, "textures", derive(Copy) {
+        /// The number of samples on the longer side. The outermost samples are at the centres of the outermost cells. The
+        /// default is one sample per cell.
+        size: Option<usize> = None, within 1..=65_536, unit "1";
+        /// The bits per weight.
+        bits: Depth = Depth::Eight, within .., unit "1";
+        /// Shows the crowns of a forest in the albedo instead of its floor.
+        from_air: bool = false, within .., unit "1";
+    }
 }
 
 /// The textures of a terrain, all of one size, rows from the north.
@@ -81,14 +83,15 @@ pub struct Textures {
 }
 
 impl Textures {
-    /// Creates the textures of a terrain of the given rock.
+    /// Creates the textures of a terrain of the given rock. Erosion and deposition are computed from `start`, the
+    /// terrain before erosion, which has the same size.
     ///
     /// Weights and maps are computed on the terrain's cells and then resampled to the requested size. Albedo and
     /// roughness are computed on the samples themselves, so that more samples show finer grain.
     ///
     /// # Errors
-    /// If a rule is out of range ([`TextureRules::check`]), if the size is not 1 to 65 536 samples, or if the start
-    /// has another size.
+    /// Returns an error if a rule is out of range ([`TextureRules::check`]), if an option is out of range, or if the
+    /// start has another size.
     ///
     /// # Examples
     /// Twice as many intervals as the terrain has, and weights of 16 bits.
@@ -100,8 +103,8 @@ impl Textures {
     /// use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
     ///
     /// let terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
-    /// let options = TextureOptions { size: Some(31), depth: Depth::Sixteen, ..TextureOptions::default() };
-    /// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options)?;
+    /// let options = TextureOptions { size: Some(31), bits: Depth::Sixteen, ..TextureOptions::default() };
+    /// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None)?;
     /// assert_eq!((textures.size(), textures.cell, textures.full), ([31, 31], 5.0, 65_535));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
@@ -109,16 +112,18 @@ impl Textures {
         terrain: &Terrain,
         rules: &TextureRules,
         rock: &'static Rock,
-        options: &TextureOptions<'_>,
+        options: &TextureOptions,
+        start: Option<&Terrain>,
     ) -> Result<Self> {
-        let worn = options.start.map(|start| maps::measure_wear(terrain, start)).transpose()?;
+        options.check_ranges()?;
+        let worn = start.map(|start| maps::measure_wear(terrain, start)).transpose()?;
         let size = sized(terrain.grid.size, options.size);
         let cover = GroundCover::of(terrain, rules, rock)?.resized(size)?;
-        let full = match options.depth {
+        let full = match options.bits {
             Depth::Eight => u16::from(u8::MAX),
             Depth::Sixteen => u16::MAX,
         };
-        let (albedo, roughness) = cover.albedo(options.seen);
+        let (albedo, roughness) = cover.albedo(if options.from_air { SeenFrom::Air } else { SeenFrom::Ground });
         let axes = [0, 1].map(|k| Axis::new(terrain.grid.size[k], size[k], Kernel::Convex));
         let resize = |field: &Field<f32>| {
             if field.size() == size {
@@ -187,7 +192,7 @@ mod tests {
         let terrain = Terrain::from_ground(Grid::new([24, 24], 10.0).unwrap(), ground).unwrap();
         for size in [None, Some(9), Some(50)] {
             let options = TextureOptions { size, ..TextureOptions::default() };
-            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap();
+            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None).unwrap();
             let mut known = 0;
             for [east, south, _] in textures.flow.as_slice() {
                 let length = (east * east + south * south).sqrt();

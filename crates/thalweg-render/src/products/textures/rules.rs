@@ -42,21 +42,20 @@ const RUNOFF: (ParamKind, &str) = (ParamKind::Number { min: 1e-3, max: 20.0 }, "
 const RIVER: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1e6 }, "m³/s");
 
 const KEYS: [Key<TextureRules>; 7] = [
-    key!(TextureRules, treeline, HEIGHT, "Height above which no trees grow.").rare(),
-    key!(TextureRules, snowline, HEIGHT, "Height above which snow lies on ground that faces east or west.").rare(),
+    key!(TextureRules, treeline, HEIGHT, "The height above which no trees grow.").rare(),
+    key!(TextureRules, snowline, HEIGHT, "The height above which snow covers ground that faces east or west.").rare(),
     key!(
         TextureRules,
         shade,
         SHADE,
-        "How much lower snow lies on a side in shade; below 0 the sun stands in the north."
+        "The height by which the snow line is lower on shaded slopes; negative if the sun is in the north."
     )
     .rare(),
-    key!(TextureRules, moisture, SHARE, "How moist the climate is: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.")
+    key!(TextureRules, moisture, SHARE, "The moisture of the climate: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.")
         .rare(),
-    key!(TextureRules, runoff, RUNOFF, "Water that runs off in a year, for a terrain without discharge.").rare(),
-    key!(TextureRules, river, RIVER, "Least discharge of a river.").rare(),
-    key!(TextureRules, colours, Colours, "Materials' colours, dark and light, in place of those that they have.")
-        .rare(),
+    key!(TextureRules, runoff, RUNOFF, "The annual runoff of a terrain without discharge.").rare(),
+    key!(TextureRules, river, RIVER, "The smallest discharge of a river.").rare(),
+    key!(TextureRules, colours, Colours, "Colours of materials, dark and light, that replace the default ones.").rare(),
 ];
 
 /// The form of colours in a recipe: `{ snow = ["#e2eaf2", "#f6f9fc"] }`.

@@ -172,7 +172,7 @@ pub fn paint(stroke: &Stroke, terrain: &mut Terrain, spec: &LayerSpec, neutral: 
     let (grid, nodata) = (&terrain.grid, terrain.nodata.as_ref());
     let blank = || Layer::new(spec, Cells::Float(Field::new(grid.size, neutral)));
     let Cells::Float(field) = &mut terrain.layers.entry(spec.name.to_string()).or_insert_with(blank).cells else {
-        return Err(Error::layer(spec.name, "holds no real numbers and cannot be painted"));
+        return Err(Error::layer(spec.name, "contains no real numbers and cannot be painted"));
     };
     for point in &stroke.points {
         let dab = Dab::new(grid, *point, stroke.radius);

@@ -66,20 +66,24 @@ const fn number(name: &'static str, unit: &'static str, max: f64, default: f64, 
 const WIDTH: &[Scaling] = &[Scaling::with(Knob::Size)];
 const HEIGHT: &[Scaling] = &[Scaling::with(Knob::Relief)];
 
-const RADIUS: Param =
-    Param { scales: WIDTH, ..number("radius", "m", 1e8, 100.0, "From the stroke's middle to where its effect ends.") };
+const RADIUS: Param = Param {
+    scales: WIDTH,
+    ..number("radius", "m", 1e8, 100.0, "The distance from the stroke's centre at which its effect ends.")
+};
 const METRES: Param =
-    Param { scales: HEIGHT, ..number("strength", "m", 16_000.0, 5.0, "Change at the stroke's middle.") };
-const SHARE: Param = number("strength", "1", 1.0, 0.5, "Share of the way that the stroke's middle goes.");
-const PAINT: Param = number("value", "1", 1.0, 1.0, "What is painted, 0 to 1.");
-const DRY: Param = number("value", "1", 1.0, 0.0, "What is painted, 0 to 1.");
-const SPREAD: Param =
-    Param { scales: WIDTH, ..number("radius", "m", 1e8, 0.0, "How far from the place droplets start.") };
-const RATE: Param = number("rate", "m³/s", MAX_RATE, 1.0, "Water of the spring.");
+    Param { scales: HEIGHT, ..number("strength", "m", 16_000.0, 5.0, "The change at the stroke's centre.") };
+const SHARE: Param = number("strength", "1", 1.0, 0.5, "The share of the full change at the stroke's centre.");
+const PAINT: Param = number("value", "1", 1.0, 1.0, "The painted value, 0 to 1.");
+const DRY: Param = number("value", "1", 1.0, 0.0, "The painted value, 0 to 1.");
+const SPREAD: Param = Param {
+    scales: WIDTH,
+    ..number("radius", "m", 1e8, 0.0, "The greatest distance from the place at which droplets start.")
+};
+const RATE: Param = number("rate", "m³/s", MAX_RATE, 1.0, "The discharge of the spring.");
 const COUNT: Param = Param {
     kind: ParamKind::Count { min: 1, max: 10_000_000 },
     default: Value::Count(1),
-    ..number("count", "1", 0.0, 0.0, "Droplets at each place.")
+    ..number("count", "1", 0.0, 0.0, "The number of droplets at each place.")
 };
 
 impl Tool {
@@ -269,7 +273,7 @@ impl Stroke {
             return Ok(());
         }
         if !springs {
-            let problem = format!("only applies in a stage whose model keeps a table of {}", springs::SPRINGS);
+            let problem = format!("only applies to a stage whose model has a table of {}", springs::SPRINGS);
             return Err(Error::conflict(format!("{name}.tool = {}", self.tool.name()), problem));
         }
         self.springs().try_for_each(|spring| spring.cell(name, grid).map(|_| ()))

@@ -19,7 +19,7 @@ const TOOL: &str = "tool";
 
 /// The keys of a stroke in addition to its tool's settings. Its places are `x` and `y`, or `points`, or none.
 const KEYS: [Key<Stroke>; 6] = [
-    key!(Stroke, step, TIMES, "Steps that the stage has taken before."),
+    key!(Stroke, step, TIMES, "The number of steps that the stage has taken before."),
     Key {
         name: TOOL,
         is_rare: false,
@@ -28,7 +28,7 @@ const KEYS: [Key<Stroke>; 6] = [
         write: |stroke| Some(keys::quoted(stroke.tool.name())),
         schema: |stroke| Some(json!({"const": stroke.tool.name(), "description": stroke.tool.meaning()})),
     },
-    key!(Stroke, pass, TIMES, "On how many coarser levels the stage has run before.").rare(),
+    key!(Stroke, pass, TIMES, "The number of coarser levels on which the stage has run before.").rare(),
     Key {
         name: "x",
         is_rare: false,
@@ -41,7 +41,7 @@ const KEYS: [Key<Stroke>; 6] = [
         is_rare: false,
         read: |stroke, name, value| coordinate(name, value).map(|y| stroke.place().y = y),
         write: |stroke| stroke.only_place().map(|place| Written::from(place.y).to_string()),
-        schema: |_| Some(metres("Metres southward from there.")),
+        schema: |_| Some(metres("Metres southward from that corner.")),
     },
     Key {
         name: "points",
@@ -62,7 +62,7 @@ const KEYS: [Key<Stroke>; 6] = [
         schema: |stroke| {
             let point = json!({"type": "array", "items": metres("Metres."), "minItems": 2, "maxItems": 2});
             Some(json!({"type": "array", "items": point, "minItems": usize::from(stroke.tool.needs_place()),
-                        "maxItems": MAX_POINTS, "description": "Places [x, y], one after another, in place of x and y."}))
+                        "maxItems": MAX_POINTS, "description": "Places [x, y] in their order, instead of x and y."}))
         },
     },
 ];
@@ -161,5 +161,5 @@ pub(crate) fn schema() -> serde_json::Value {
     };
     let strokes: Vec<_> = Tool::all().map(stroke).collect();
     json!({"type": "array", "maxItems": MAX_STROKES, "items": {"oneOf": strokes},
-           "description": "Acts of the hand, in their order."})
+           "description": "User edits in their order."})
 }

@@ -1,4 +1,4 @@
-// The land's colours, worked out once for each sample: dry ground under its light, and what covers it where it is wet.
+// The land's colours, computed once for each sample: dry ground in its light, and the water or ice that covers it.
 // The lights and colours are those of the library's maps.
 
 struct Paint {
@@ -6,16 +6,16 @@ struct Paint {
     grid: vec4f,
     // Towards the sun; factor on heights for the light.
     sun: vec4f,
-    // Towards the two side lights; whether shadows are drawn, whether steep ground is rock.
+    // Towards the two side lights; flags: shadows are drawn, steep ground is rock.
     left: vec4f,
     right: vec4f,
     // Heights of the ramp's ends, level of the sea, depth of its darkest blue.
     range: vec4f,
     // Height of the snow line, half the width of its belt, share of the land's own colours, cover of the overlay.
     snow: vec4f,
-    // Whether streams, loose ground, crowns' shadows and other water are drawn.
+    // Flags: streams, sediment, the shadows of crowns and other water are drawn.
     shown: vec4f,
-    // Rows of the ramps of land and sea; whether the ground has colours of its own.
+    // Rows of the ramps of land and sea; flag: the ground has its own colours.
     rows: vec4f,
 }
 
@@ -32,7 +32,7 @@ const SAND = vec3f(0.560, 0.470, 0.330);
 const SNOW = vec3f(0.900, 0.930, 0.965);
 
 struct Painted {
-    // Dry ground; the light that is left for what mirrors the sky.
+    // Dry ground; the light that remains for surfaces that reflect the sky.
     @location(0) dry: vec4f,
     // Water; its share.
     @location(1) wet: vec4f,
@@ -103,32 +103,32 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     colour = mix(colour, SAND * (0.55 + 0.45 * dot(colour, vec3f(0.3, 0.5, 0.2)) / 0.3), 0.34 * loose * paint.shown.y);
     let bare = smoothstep(1.1, 2.3, cliff) * (1.0 - 0.7 * loose * paint.shown.y) * paint.right.w;
     colour = mix(colour, ROCK, 0.62 * bare);
-    // Snow lies lower on the sides away from the sun, and not on cliffs.
+    // The snow line is lower on slopes that face away from the sun, and cliffs have no snow.
     let shade = 0.6 * paint.snow.y * dot(normal.xy, paint.sun.xy);
     let line = paint.snow.x + shade;
     let white = smoothstep(line - paint.snow.y, line + paint.snow.y, height) * (1.0 - smoothstep(1.3, 2.6, cliff));
     colour = mix(colour, SNOW, white);
     let natural = paint.rows.z > 0.5;
     if natural {
-        // Albedo is darker than a tint of heights: it takes more light.
+        // Albedo is darker than a tint by height, so it needs more light.
         colour = textureLoad(data_at, at, 0).rgb * 1.35;
     }
     colour = mix(vec3f(GREY), colour, paint.snow.z);
     var dry = colour * light;
 
-    // Ice: white where it is gentle, blue where it breaks, and lit from inside as well.
+    // Ice is white where it is gently sloping and blue where it breaks, and is also lit from inside.
     let broken = dot(steep, steep) / (dot(steep, steep) + BROKEN * BROKEN);
     let ice = mix(FIRN, BARE_ICE, broken) * mix(light, INSIDE, GLOW);
     dry = mix(dry, ice, lines.b * paint.shown.w * paint.snow.z);
 
-    // Water that flows, and streams.
+    // Flowing water, and streams.
     let water = paint.shown.w;
     let film = ramp(paint.rows.y, 0.70) * mix(1.0, under, 0.6);
     dry = mix(dry, film, light_here.a * water);
     let shine = select(1.0, 0.5, natural);
     dry = mix(dry, STREAM * mix(1.0, under, 0.45) * shine, lines.r * paint.shown.x * shine);
 
-    // Standing water: where the shore cuts the ground's slope.
+    // Standing water; the shore is where its level intersects the slope of the ground.
     let across = slope * paint.grid.zw;
     let rise = max(length(across), 1e-6);
     let sea = paint.range.z;
@@ -160,7 +160,7 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     return Painted(vec4f(soften(dry), mirrored), vec4f(soften(wet), share * water));
 }
 
-// Each coarser level of both, from the one before.
+// Computes each coarser level of both textures from the one before.
 
 @group(0) @binding(0) var finer_dry: texture_2d<f32>;
 @group(0) @binding(1) var finer_wet: texture_2d<f32>;

@@ -1,4 +1,4 @@
-// The land: one patch of quads, laid over it at the size that the distance asks for.
+// The land: one patch of quads, drawn over it at the size that the distance requires.
 
 @group(1) @binding(0) var ground_at: texture_2d<f32>;
 @group(1) @binding(1) var level_at: texture_2d<f32>;
@@ -6,7 +6,7 @@
 @group(1) @binding(3) var wet_at: texture_2d<f32>;
 @group(1) @binding(4) var smooth_at: sampler;
 
-// Whether something is not drawn: cells without data, what another shot shows.
+// True if parts are not drawn: cells without data, or the area that another shot shows.
 override holes: bool = false;
 
 struct Corner {
@@ -29,7 +29,7 @@ fn heights(sample: vec2f) -> vec2f {
 }
 
 // A corner of a patch (first column and row, samples to a quad, distance at which the next coarser one follows): with
-// distance every other corner moves to its even neighbour, so that no seam shows where sizes change.
+// distance every other corner moves to its even neighbour, so that no seam is visible where sizes change.
 fn corner(patch_at: vec4f, quad: vec2f) -> Corner {
     let last = scene.grid.xy - 1.0;
     let here = min(patch_at.xy + quad * patch_at.z, last);
@@ -74,7 +74,7 @@ fn land_colour(in: Land) -> @location(0) vec4f {
     }
     var colour = dry.rgb;
     if wet.a > 0.0 {
-        // Near by, the shore is a line between the samples, not a blur as wide as they are.
+        // At close range, the shore is a line between the samples instead of a blur of their width.
         let sharp = clamp((wet.a - 0.5) / max(width, 1e-3) + 0.5, 0.0, 1.0);
         let share = mix(sharp, wet.a, smoothstep(0.4, 1.0, max(texels.x, texels.y)));
         let steep = select(clamp(-normalize(in.seen).z, 0.0, 1.0), 1.0, scene.sun.w > 0.5);

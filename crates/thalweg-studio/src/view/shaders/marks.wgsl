@@ -1,4 +1,4 @@
-// Dots and lines over the land: as wide as they are told in pixels, whatever their distance.
+// Dots and lines over the land. Their width in pixels does not depend on their distance.
 
 struct Mark {
     @builtin(position) position: vec4f,
@@ -8,7 +8,7 @@ struct Mark {
     @location(2) half: f32,
 }
 
-// A little nearer than it is, so that the ground it lies on does not hide it.
+// Returns a position slightly nearer to the eye, so that the ground there does not hide the mark.
 fn lifted(clip: vec4f) -> vec4f {
     return vec4f(clip.xy, clip.z + select(0.004 * clip.z, 2e-5, scene.sun.w > 0.5), clip.w);
 }
@@ -37,7 +37,7 @@ fn line_at(
 ) -> Mark {
     var from_clip = scene.clip * vec4f(from_at.xyz - scene.eye.xyz, 1.0);
     var to_clip = scene.clip * vec4f(to_at.xyz - scene.eye.xyz, 1.0);
-    // What is behind the eye is cut off just before it.
+    // The part behind the eye is cut off just in front of it.
     let least = 1e-3 * max(abs(from_clip.w), abs(to_clip.w)) + 1e-6;
     let a = from_clip;
     let b = to_clip;

@@ -1,27 +1,27 @@
-// What every part of the picture shares: the camera, the land's shape, the air, and the screen's colours.
+// Definitions that all parts of the picture share: the camera, the land's shape, the air, and the screen's colours.
 
 struct Scene {
     // From metres as seen from the eye to clip space.
     clip: mat4x4f,
-    // The eye; how far above the land's highest point it is.
+    // The eye; its height above the land's highest point.
     eye: vec4f,
-    // What a step of one from the middle of the picture adds to the ray.
+    // The change of the ray with a step of one from the middle of the picture.
     right: vec4f,
     up: vec4f,
     forward: vec4f,
     // Samples eastward and southward, sides of a sample in metres.
     grid: vec4f,
-    // Factor on heights, foot of the block, level of the sea, whether water is drawn.
+    // Factor on heights, foot of the block, level of the sea; flag: water is drawn.
     rise: vec4f,
-    // Towards the sun; whether the picture is a map.
+    // Towards the sun; flag: the picture is a map.
     sun: vec4f,
     // Width and height of the picture in pixels, a pixel's width in metres at one metre's distance, longer side of the land.
     picture: vec4f,
-    // Where haze begins, over what distance it thickens, how thick it grows, whether the block has sides.
+    // Distance at which haze begins, distance over which it thickens, its largest share; flag: the block has sides.
     air: vec4f,
-    // Half the land's extent eastward and northward; factor on the height of trees; how much wider they are drawn.
+    // Half the land's extent eastward and northward; factors on the height and the width of trees.
     half: vec4f,
-    // West, south, east and north of what another shot shows.
+    // West, south, east and north of the area that another shot shows.
     hole: vec4f,
 }
 
@@ -50,7 +50,7 @@ fn place(sample: vec2f) -> vec2f {
     return (sample - 0.5 * (scene.grid.xy - 1.0)) * scene.grid.zw * vec2f(1.0, -1.0);
 }
 
-// How much of what is seen at this place, as seen from the eye, is haze.
+// Returns the share of haze in the colour of a place, given relative to the eye.
 fn haze(seen: vec3f) -> f32 {
     let far = max(length(seen) - scene.air.x, 0.0) / scene.air.y;
     return scene.air.z * (1.0 - exp(-far));

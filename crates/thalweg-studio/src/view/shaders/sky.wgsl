@@ -1,4 +1,4 @@
-// What is behind the land: air, and paper with the block's soft shadow on it.
+// The background of the land: air, and paper with the block's soft shadow on it.
 
 struct Sky {
     @builtin(position) position: vec4f,

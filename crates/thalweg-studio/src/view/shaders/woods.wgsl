@@ -1,4 +1,4 @@
-// Plants: rings round an axis, one shape to a kind.
+// Plants: rings around an axis, one shape for each kind.
 
 struct Crown {
     @builtin(position) position: vec4f,
@@ -9,18 +9,18 @@ struct Crown {
 fn plant(
     // Cosine and sine, height and width as shares of the plant's.
     @location(0) ring: vec4f,
-    // How much narrower it grows with height there, by those shares.
+    // The decrease of the width with height there, in those shares.
     @location(1) taper: f32,
-    // Where it stands; half its crown's width.
+    // The position of its foot; half the width of its crown.
     @location(2) foot: vec4f,
-    // Height; a number of its own, 0 to 1.
+    // Height; a number of the plant itself, 0 to 1.
     @location(3) size: vec2f,
     @location(4) tint: vec4f,
 ) -> Crown {
     let stand = vec3f(foot.xy, foot.z * scene.rise.x);
     let from_eye = stand - scene.eye.xyz;
     let far = select(dot(from_eye, scene.forward.xyz), 1.0, scene.sun.w > 0.5);
-    // Plants far smaller than a pixel are thinned out and the others widened, so that a far wood keeps its cover.
+    // Plants far smaller than a pixel are thinned out and the others widened, so that a distant wood keeps its cover.
     let wide = max(0.7 * far * scene.picture.z / foot.w, 1.0) * scene.half.w;
     let there = f32(size.y * wide * wide <= 1.0);
     let radius = foot.w * wide * there;

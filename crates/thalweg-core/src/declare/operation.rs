@@ -1,0 +1,883 @@
+//! Options of operations, each declared once.
+//!
+//! [`operation!`](crate::operation!) declares the options of an operation such as `drain`: name, meaning, unit, default,
+//! range, and the forms of the operation in which the option has an effect. The struct, its checks, the flags and help
+//! of the command, the keyword arguments and docstrings of the Python package and the types of the npm package are all
+//! derived from this declaration.
+
+use std::fmt;
+use std::ops::{RangeFull, RangeInclusive};
+use std::path::PathBuf;
+
+use serde::Serialize;
+pub use serde_json::Value as Json;
+use serde_json::{Map, json};
+
+use crate::{Cell, Error, MapPoint, Result, Size};
+
+/// The values that an option accepts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OptionKind {
+    /// True or false; on a command line a flag without a value.
+    Switch,
+    /// A real number between `min` and `max`, both included.
+    Number {
+        /// The least accepted value, in the option's unit.
+        min: f64,
+        /// The greatest accepted value, in the option's unit.
+        max: f64,
+    },
+    /// A whole number between `min` and `max`, both included.
+    Count {
+        /// The least accepted value.
+        min: u64,
+        /// The greatest accepted value.
+        max: u64,
+    },
+    /// One of these whole numbers.
+    OneOf(&'static [u64]),
+    /// One word of a list; each word is paired with its meaning.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// A cell: its row and its column, counted from 0 in the north-west.
+    Cell,
+    /// Finite numbers with these names, for example the coordinates of a point.
+    Numbers(&'static [&'static str]),
+    /// A size in rows and columns, 1 or more; a command line has the columns first.
+    Size,
+    /// The first and the last of several whole numbers between `min` and `max`, both included.
+    Span {
+        /// The least accepted number.
+        min: u32,
+        /// The greatest accepted number.
+        max: u32,
+    },
+    /// A division into tiles: a number of tiles, rows and columns of tiles, or the side of a tile in samples (`1009px`).
+    Tiles,
+    /// Two upper limits of 0 or more with these names.
+    Limits([&'static str; 2]),
+    /// A path of a file or folder.
+    Path,
+    /// Any text.
+    Text,
+}
+
+/// The number of values that an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arity {
+    /// One value; the default is a value, too.
+    One,
+    /// One value or none; the default is none.
+    Optional,
+    /// Any number of values; a command line repeats the flag.
+    List,
+}
+
+/// A form in which an operation runs. An option may have an effect in some forms only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkForm {
+    /// From arrays to arrays, as in the Python and npm packages.
+    Arrays,
+    /// From a file that fits in memory to a folder of files.
+    Folder,
+    /// Tile by tile into a Zarr store, for input of any size.
+    Store,
+}
+
+impl WorkForm {
+    /// All forms.
+    pub const ALL: [Self; 3] = [Self::Arrays, Self::Folder, Self::Store];
+
+    /// Completes the sentence "only applies when".
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Arrays => "a program calls the library",
+            Self::Folder => "the output is a folder (-o DIR) and the input fits in memory",
+            Self::Store => "the output is a Zarr store (-o DIR.zarr)",
+        }
+    }
+}
+
+/// The declaration of an option.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptionSpec {
+    /// The name in code, in Python and in JSON.
+    pub name: &'static str,
+    /// The flag of the command without its hyphens; `None` if it is the name with hyphens for underscores.
+    pub flag: Option<&'static str>,
+    /// A name of earlier versions that is still accepted.
+    pub alias: Option<&'static str>,
+    /// The effect of the option.
+    pub meaning: &'static str,
+    /// The unit; `1` for a pure number, and for values that are not numbers.
+    pub unit: &'static str,
+    /// The accepted values.
+    pub kind: OptionKind,
+    /// The number of values.
+    pub arity: Arity,
+    /// The default as JSON: `null` for [`Arity::Optional`], an array for [`Arity::List`].
+    pub default: Json,
+    /// The forms of the operation in which the option has an effect.
+    pub forms: &'static [WorkForm],
+}
+
+impl OptionSpec {
+    /// Returns the flag of the command, without its hyphens.
+    ///
+    /// # Examples
+    /// ```
+    /// thalweg_core::operation! {
+    ///     /// Fills a lake.
+    ///     pub struct FloodOptions, "flood" {
+    ///         /// The depth of the water.
+    ///         water_depth: f64 = 1.0, within 0.0..=100.0, unit "m";
+    ///     }
+    /// }
+    /// use thalweg_core::declare::operation::Operation;
+    /// assert_eq!(FloodOptions::default().declared()[0].flag(), "water-depth");
+    /// ```
+    pub fn flag(&self) -> String {
+        self.flag.map_or_else(|| self.name.replace('_', "-"), String::from)
+    }
+
+    /// Returns the name in TypeScript: `waterDepth` for `water_depth`.
+    pub fn camel_name(&self) -> String {
+        let mut words = self.name.split('_');
+        let first = words.next().unwrap_or_default().to_string();
+        words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
+    }
+
+    /// Returns the placeholder of a value in the help of a command, for example `ROW,COL`.
+    pub fn value_name(&self) -> String {
+        match self.kind {
+            OptionKind::Switch => String::new(),
+            OptionKind::Number { .. } | OptionKind::Count { .. } | OptionKind::OneOf(_) => match self.unit {
+                "1" => "N".to_string(),
+                "m²" => "AREA".to_string(),
+                "km²" => "KM2".to_string(),
+                "°" => "DEGREES".to_string(),
+                "B" => "BYTES".to_string(),
+                unit => unit.to_uppercase(),
+            },
+            OptionKind::Choice(_) => self.name.to_uppercase(),
+            OptionKind::Cell => "ROW,COL".to_string(),
+            OptionKind::Numbers(names) => names.join(",").to_uppercase(),
+            OptionKind::Size => "COLSxROWS".to_string(),
+            OptionKind::Span { .. } => "FIRST-LAST".to_string(),
+            OptionKind::Limits(names) => names.join(",").to_uppercase(),
+            OptionKind::Path => "FILE".to_string(),
+            OptionKind::Tiles | OptionKind::Text => self.flag().replace('-', "_").to_uppercase(),
+        }
+    }
+
+    /// Describes one accepted value in code or JSON, for the end of the sentence "allowed is".
+    pub fn allowed(&self) -> String {
+        match self.kind {
+            OptionKind::Switch => "true or false".to_string(),
+            OptionKind::Number { min, max } => {
+                format!("{} to {}{}", Plain(min), Plain(max), self.after_number())
+            }
+            OptionKind::Count { min, max } if max >= u64::from(u32::MAX) => format!("{min} and more, whole"),
+            OptionKind::Count { min, max } if self.unit == "1" => format!("{min} to {max}, whole"),
+            OptionKind::Count { min, max } => format!("{min} to {max}{}", self.after_number()),
+            OptionKind::OneOf(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+                format!("one of {}", numbers.join(", "))
+            }
+            OptionKind::Choice(words) => {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                format!("one of {}", words.join(", "))
+            }
+            OptionKind::Cell => "[row, column], two whole numbers from 0".to_string(),
+            OptionKind::Numbers(names) => format!("[{}], {} numbers", names.join(", "), count_word(names.len())),
+            OptionKind::Size => "[rows, columns] or one number for both, whole numbers from 1".to_string(),
+            OptionKind::Span { min, max } => {
+                format!("a whole number of {min} to {max}, or [first, last] in rising order")
+            }
+            OptionKind::Tiles => {
+                "a number of tiles, [rows, columns] of tiles, or a text such as 8x4 or 1009px".to_string()
+            }
+            OptionKind::Limits(names) => {
+                format!("[{}], two numbers from 0 on, or true for no limits", names.join(", "))
+            }
+            OptionKind::Path => "a path".to_string(),
+            OptionKind::Text => "a text".to_string(),
+        }
+    }
+
+    /// Describes one accepted value as it is typed on a command line, for the end of the sentence "allowed is".
+    pub fn allowed_text(&self) -> String {
+        match (self.kind, self.unit) {
+            (OptionKind::Number { .. }, "m²" | "km²") => {
+                format!("an area of {}, such as 0.5km2", self.allowed().replace('²', "2"))
+            }
+            (OptionKind::Count { .. }, "B") => {
+                format!("a number of bytes of {}, such as 500M or 2.5G", self.allowed())
+            }
+            (OptionKind::Cell, _) => "ROW,COL, two whole numbers from 0".to_string(),
+            (OptionKind::Numbers(names), _) => {
+                format!("{}, {} numbers", names.join(",").to_uppercase(), count_word(names.len()))
+            }
+            (OptionKind::Size, _) => "COLSxROWS or one number for both, whole numbers from 1".to_string(),
+            (OptionKind::Span { min, max }, _) => {
+                format!(
+                    "a whole number of {min} to {max}, or the first and the last in rising order such as {min}-{max}"
+                )
+            }
+            (OptionKind::Tiles, _) => {
+                "N, COLSxROWS (numbers of tiles), or a tile's side in samples such as 1009px".to_string()
+            }
+            (OptionKind::Limits(names), _) => {
+                format!("{}, two numbers from 0 on, or `unlimited`", names.join(",").to_uppercase())
+            }
+            _ => self.allowed(),
+        }
+    }
+
+    /// Returns how a value is typed, where the placeholder does not show it; for the help of a command.
+    pub fn syntax(&self) -> Option<&'static str> {
+        match (self.kind, self.unit, self.arity) {
+            (OptionKind::Number { .. }, "m²", _) => Some("such as 250000, 250000m2 or 0.25km2"),
+            (OptionKind::Number { .. }, "km²", _) => Some("such as 0.1 or 100000m2"),
+            (OptionKind::Count { .. }, "B", _) => Some("such as 500M or 2.5G"),
+            (OptionKind::Size, ..) => Some("one number stands for both"),
+            (OptionKind::Span { .. }, ..) => Some("such as 8-12, or 12 alone"),
+            (OptionKind::Tiles, ..) => Some("N, COLSxROWS, or a tile's side in samples such as 1009px"),
+            (OptionKind::Limits(_), ..) => Some("`unlimited` sets no limits"),
+            (OptionKind::Text, _, Arity::List) => Some("separated by commas, or repeated"),
+            (_, _, Arity::List) => Some("may be repeated"),
+            _ => None,
+        }
+    }
+
+    /// Returns the unit as it follows a number, with a space before it.
+    fn after_number(&self) -> String {
+        match self.unit {
+            "1" => String::new(),
+            "°" => "°".to_string(),
+            unit => format!(" {unit}"),
+        }
+    }
+
+    /// Parses one value as it is typed on a command line. Areas may have the units `m2` and `km2`, numbers of bytes `K`,
+    /// `M`, `G` and `T`, each 1024 times the one before.
+    ///
+    /// # Errors
+    /// Returns the sentence "allowed is …" if the text is not such a value, or out of range.
+    pub fn parse_text(&self, text: &str) -> Result<Json, String> {
+        let parsed = match self.kind {
+            OptionKind::Switch => text.parse().ok().map(Json::Bool),
+            OptionKind::Number { .. } => number_with_unit(text, self.unit).map(|x| json!(x)),
+            OptionKind::Count { .. } if self.unit == "B" => {
+                number_with_unit(text, "B").filter(|bytes| (0.0..1e18).contains(bytes)).map(|bytes| json!(bytes as u64))
+            }
+            OptionKind::Count { .. } | OptionKind::OneOf(_) => text.trim().parse::<u64>().ok().map(|n| json!(n)),
+            OptionKind::Choice(_) | OptionKind::Tiles | OptionKind::Path | OptionKind::Text => Some(json!(text)),
+            OptionKind::Cell => numbers::<usize>(text, &[',']),
+            OptionKind::Limits(_) if text == UNLIMITED => Some(json!(true)),
+            OptionKind::Numbers(_) | OptionKind::Limits(_) => numbers::<f64>(text, &[',']),
+            OptionKind::Span { .. } => numbers::<u32>(text, &['-']).map(both),
+            OptionKind::Size => numbers::<usize>(text, &['x', 'X']).map(both).map(reversed),
+        };
+        parsed.filter(|value| self.accepts(value)).ok_or_else(|| format!("allowed is {}", self.allowed_text()))
+    }
+
+    /// Checks a value of the option as JSON, for a list the whole list.
+    ///
+    /// # Errors
+    /// Returns an error that names the option, the first wrong value and what is allowed.
+    pub fn check(&self, value: &Json) -> Result<()> {
+        let wrong = |value: &Json, allowed: String| {
+            let unit = if value.is_number() { self.after_number() } else { String::new() };
+            Err(Error::value(self.name, format!("{}{unit}", shown(value)), allowed))
+        };
+        match (self.arity, value) {
+            (Arity::Optional, value) if is_none(value, self.kind) => Ok(()),
+            (Arity::List, Json::Array(values)) => match values.iter().find(|value| !self.accepts(value)) {
+                Some(value) => wrong(value, self.allowed()),
+                None => Ok(()),
+            },
+            (Arity::List, value) => wrong(value, format!("a list; each item is {}", self.allowed())),
+            (_, value) if self.accepts(value) => Ok(()),
+            (_, value) => wrong(value, self.allowed()),
+        }
+    }
+
+    /// Returns true if one value has the option's kind and is in range.
+    fn accepts(&self, value: &Json) -> bool {
+        let pair = || value.as_array().filter(|pair| pair.len() == 2);
+        let is_count = |value: &Json| value.as_u64().is_some_and(|n| n > 0);
+        let is_limit = |value: &Json| real(value).is_some_and(|limit| limit >= 0.0);
+        match self.kind {
+            OptionKind::Switch => value.is_boolean(),
+            OptionKind::Number { min, max } => value.as_f64().is_some_and(|x| (min..=max).contains(&x)),
+            OptionKind::Count { min, max } => value.as_u64().is_some_and(|n| (min..=max).contains(&n)),
+            OptionKind::OneOf(numbers) => value.as_u64().is_some_and(|n| numbers.contains(&n)),
+            OptionKind::Choice(words) => words.iter().any(|(word, _)| value.as_str() == Some(*word)),
+            OptionKind::Cell => pair().is_some_and(|pair| pair.iter().all(Json::is_u64)),
+            OptionKind::Numbers(names) => {
+                let numbers = value.as_array().filter(|numbers| numbers.len() == names.len());
+                numbers.is_some_and(|numbers| numbers.iter().all(Json::is_number))
+            }
+            OptionKind::Size => is_count(value) || pair().is_some_and(|pair| pair.iter().all(is_count)),
+            OptionKind::Span { min, max } => {
+                let ends = pair().and_then(|pair| Some([pair[0].as_u64()?, pair[1].as_u64()?]));
+                let ends = ends.or(value.as_u64().map(|one| [one, one]));
+                ends.is_some_and(|[first, last]| u64::from(min) <= first && first <= last && last <= u64::from(max))
+            }
+            OptionKind::Tiles => {
+                let is_text = value.as_str().is_some_and(is_division);
+                is_text || is_count(value) || pair().is_some_and(|pair| pair.iter().all(is_count))
+            }
+            OptionKind::Limits(names) => {
+                let object = value.as_object().filter(|object| object.len() == names.len());
+                value == &json!(true)
+                    || pair().is_some_and(|pair| pair.iter().all(is_limit))
+                    || object.is_some_and(|object| names.iter().all(|name| object.get(*name).is_some_and(is_limit)))
+            }
+            OptionKind::Path | OptionKind::Text => value.is_string(),
+        }
+    }
+}
+
+/// Returns a small number as a word.
+fn count_word(count: usize) -> &'static str {
+    if count == 2 { "two" } else { "three" }
+}
+
+/// Returns true if a text is a division into tiles: `8`, `8x4`, `1009px`.
+fn is_division(text: &str) -> bool {
+    let is_count = |text: &str| text.trim().parse::<u64>().is_ok_and(|n| n > 0);
+    match (text.strip_suffix("px"), text.split_once(['x', 'X'])) {
+        (Some(side), _) => is_count(side),
+        (None, Some((cols, rows))) => is_count(cols) && is_count(rows),
+        (None, None) => is_count(text),
+    }
+}
+
+/// The text that stands for limits without an upper bound.
+const UNLIMITED: &str = "unlimited";
+
+/// A number as it is read easily: 1e15 rather than 1000000000000000.
+struct Plain(f64);
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.abs() >= 1e9 { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
+    }
+}
+
+/// Returns true if a value stands for none: `null`, or `false` where that is not a value of the option.
+fn is_none(value: &Json, kind: OptionKind) -> bool {
+    value.is_null() || (value == &Json::Bool(false) && kind != OptionKind::Switch)
+}
+
+/// Formats a value in an error message: a text without its quotes, a real number without an empty fraction.
+fn shown(value: &Json) -> String {
+    match (value.as_str(), value.as_f64().filter(|_| value.is_f64())) {
+        (Some(text), _) => text.to_string(),
+        (None, Some(number)) => number.to_string(),
+        (None, None) => value.to_string(),
+    }
+}
+
+/// Parses a number that may be followed by a unit.
+fn number_with_unit(text: &str, unit: &str) -> Option<f64> {
+    let text = text.trim();
+    let bytes = text.trim_end_matches("iB").trim_end_matches('B');
+    let (number, factor) = match unit {
+        "m²" => match (text.strip_suffix("km2"), text.strip_suffix("m2")) {
+            (Some(number), _) => (number, 1e6),
+            (None, Some(number)) => (number, 1.0),
+            (None, None) => (text, 1.0),
+        },
+        "km²" => match (text.strip_suffix("km2"), text.strip_suffix("m2")) {
+            (Some(number), _) => (number, 1.0),
+            (None, Some(number)) => (number, 1e-6),
+            (None, None) => (text, 1.0),
+        },
+        "B" => {
+            let mut powers = "KMGT".chars().zip([10, 20, 30, 40]);
+            let found = powers.find_map(|(unit, power)| Some((bytes.strip_suffix(unit)?, (1u64 << power) as f64)));
+            found.unwrap_or((bytes, 1.0))
+        }
+        _ => (text, 1.0),
+    };
+    number.trim().parse::<f64>().ok().map(|number| number * factor).filter(|number| number.is_finite())
+}
+
+/// Parses numbers with one of these separators between them.
+fn numbers<T: std::str::FromStr + Serialize>(text: &str, separators: &[char]) -> Option<Json> {
+    let numbers = text.split(separators).map(|number| number.trim().parse::<T>().ok());
+    numbers.collect::<Option<Vec<T>>>().map(|numbers| json!(numbers))
+}
+
+/// Returns a list of one number as a list of that number twice; other lists stay.
+fn both(numbers: Json) -> Json {
+    match numbers.as_array().map(Vec::as_slice) {
+        Some([one]) => json!([one, one]),
+        _ => numbers,
+    }
+}
+
+/// Returns a list in reverse order.
+fn reversed(numbers: Json) -> Json {
+    numbers.as_array().into_iter().flatten().rev().cloned().collect()
+}
+
+/// A Rust type that an option can have.
+pub trait OptionType: Sized {
+    /// The type of the limits in the declaration.
+    type Within;
+    /// The number of values.
+    const ARITY: Arity = Arity::One;
+    /// Returns the accepted values within these limits.
+    fn kind(within: Self::Within) -> OptionKind;
+    /// Converts from JSON that [`OptionSpec::check`] accepts; `None` for other JSON.
+    fn from_json(value: &Json) -> Option<Self>;
+    /// Converts to JSON.
+    fn to_json(&self) -> Json;
+}
+
+/// Implements [`OptionType`] for a type that serde reads and writes.
+macro_rules! serde_option {
+    ($type:ty, $within:ty, $limits:pat => $kind:expr) => {
+        impl OptionType for $type {
+            type Within = $within;
+            fn kind($limits: Self::Within) -> OptionKind {
+                $kind
+            }
+            fn from_json(value: &Json) -> Option<Self> {
+                serde_json::from_value(value.clone()).ok()
+            }
+            fn to_json(&self) -> Json {
+                json!(self)
+            }
+        }
+    };
+}
+
+serde_option!(bool, RangeFull, _ => OptionKind::Switch);
+serde_option!(u32, RangeInclusive<u32>, within => OptionKind::Count {
+    min: (*within.start()).into(),
+    max: (*within.end()).into(),
+});
+serde_option!(u64, RangeInclusive<u64>, within => OptionKind::Count { min: *within.start(), max: *within.end() });
+serde_option!(usize, RangeInclusive<usize>, within => OptionKind::Count {
+    min: *within.start() as u64,
+    max: *within.end() as u64,
+});
+serde_option!(Cell, RangeFull, _ => OptionKind::Cell);
+serde_option!(MapPoint, RangeFull, _ => OptionKind::Numbers(&["x", "y"]));
+serde_option!(Size, RangeFull, _ => OptionKind::Size);
+serde_option!([f64; 2], &'static [&'static str; 2], names => OptionKind::Numbers(names));
+serde_option!([f64; 3], &'static [&'static str; 3], names => OptionKind::Numbers(names));
+serde_option!([u32; 2], RangeInclusive<u32>, within => OptionKind::Span { min: *within.start(), max: *within.end() });
+serde_option!(PathBuf, RangeFull, _ => OptionKind::Path);
+serde_option!(String, RangeFull, _ => OptionKind::Text);
+
+impl OptionType for f64 {
+    type Within = RangeInclusive<f64>;
+    fn kind(within: Self::Within) -> OptionKind {
+        OptionKind::Number { min: *within.start(), max: *within.end() }
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        real(value)
+    }
+    /// JSON has no infinite numbers and no NaN: these are converted to texts, which no range accepts.
+    fn to_json(&self) -> Json {
+        if self.is_finite() { json!(self) } else { json!(self.to_string()) }
+    }
+}
+
+/// Reads a number, which may be infinite and is a text then.
+pub fn real(value: &Json) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str().filter(|text| *text == "inf").map(|_| f64::INFINITY))
+}
+
+impl<T: OptionType> OptionType for Option<T> {
+    type Within = T::Within;
+    const ARITY: Arity = Arity::Optional;
+    fn kind(within: Self::Within) -> OptionKind {
+        T::kind(within)
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        T::from_json(value).map(Some).or_else(|| (value.is_null() || value == &Json::Bool(false)).then_some(None))
+    }
+    fn to_json(&self) -> Json {
+        self.as_ref().map_or(Json::Null, T::to_json)
+    }
+}
+
+impl<T: OptionType> OptionType for Vec<T> {
+    type Within = T::Within;
+    const ARITY: Arity = Arity::List;
+    fn kind(within: Self::Within) -> OptionKind {
+        T::kind(within)
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        value.as_array()?.iter().map(T::from_json).collect()
+    }
+    fn to_json(&self) -> Json {
+        self.iter().map(T::to_json).collect()
+    }
+}
+
+/// The declared options of an operation, accessed by name. Implemented by [`operation!`](crate::operation!).
+///
+/// # Examples
+/// ```
+/// use serde_json::json;
+/// use thalweg_core::declare::operation::{Operation, WorkForm};
+///
+/// thalweg_core::operation! {
+///     /// Fills a lake.
+///     pub struct FloodOptions, "flood" {
+///         /// The depth of the water.
+///         depth: f64 = 1.0, within 0.0..=100.0, unit "m";
+///         /// The least area of a lake that is filled.
+///         area: Option<f64> = None, within 0.0..=1e9, unit "m²";
+///         /// Leaves out the outline.
+///         skip_outline: bool = false, within .., unit "1", only Store;
+///     }
+/// }
+/// let mut flood = FloodOptions::default();
+/// flood.set("area", &flood.declared()[1].parse_text("2km2").unwrap())?;
+/// assert_eq!((flood.area, flood.get("area")), (Some(2e6), Some(json!(2e6))));
+///
+/// let error = flood.set("depth", &json!(200)).unwrap_err();
+/// assert_eq!(error.to_string(), "depth = 200 m: allowed is 0 to 100 m");
+///
+/// flood.skip_outline = true;
+/// let error = flood.check_form(WorkForm::Folder, |option| format!("--{}", option.flag())).unwrap_err();
+/// assert_eq!(error.to_string(), "--skip-outline only applies when the output is a Zarr store (-o DIR.zarr)");
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
+pub trait Operation {
+    /// Returns the name of the operation.
+    fn name(&self) -> &'static str;
+    /// Returns the documentation of the operation; the first line is its summary.
+    fn page(&self) -> &'static str;
+    /// Returns the declarations of the options in their order.
+    fn declared(&self) -> Vec<OptionSpec>;
+    /// Returns the value of the option `name` as JSON; `None` if no option has that name.
+    fn get(&self, name: &str) -> Option<Json>;
+    /// Sets the option `name`, which may also be its alias.
+    ///
+    /// # Errors
+    /// Returns an error if the name is unknown, or if the value is of another kind or out of range; nothing is changed
+    /// then.
+    fn set(&mut self, name: &str, value: &Json) -> Result<()>;
+
+    /// Sets several options.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Operation::set`]; the options before the wrong one are set then.
+    fn set_all(&mut self, values: &Map<String, Json>) -> Result<()> {
+        values.iter().try_for_each(|(name, value)| self.set(name, value))
+    }
+
+    /// Returns the options that differ from their defaults, with their values.
+    fn changed(&self) -> Vec<(OptionSpec, Json)> {
+        let options = self.declared().into_iter();
+        let with_values = options.filter_map(|option| self.get(option.name).map(|value| (option, value)));
+        with_values.filter(|(option, value)| *value != option.default).collect()
+    }
+
+    /// Checks that all values are in range: fields can be set without [`Operation::set`].
+    ///
+    /// # Errors
+    /// Returns an error for the first value that is out of range.
+    fn check_ranges(&self) -> Result<()> {
+        self.changed().iter().try_for_each(|(option, value)| option.check(value))
+    }
+
+    /// Checks that each option that differs from its default has an effect in this form of the operation.
+    /// `name_option` returns the name of an option as the user wrote it.
+    ///
+    /// # Errors
+    /// Returns [`Error::Conflict`] for the first option that has no effect; the message states when it has one.
+    fn check_form(&self, form: WorkForm, name_option: impl Fn(&OptionSpec) -> String) -> Result<()>
+    where
+        Self: Sized,
+    {
+        let Some((option, _)) = self.changed().into_iter().find(|(option, _)| !option.forms.contains(&form)) else {
+            return Ok(());
+        };
+        // A user who writes files cannot choose arrays instead.
+        let elsewhere = option.forms.iter().filter(|other| form == WorkForm::Arrays || **other != WorkForm::Arrays);
+        let when: Vec<&str> = elsewhere.map(|form| form.condition()).collect();
+        Err(Error::conflict(name_option(&option), format!("only applies when {}", when.join(", or "))))
+    }
+}
+
+/// Returns the declared options that have an effect in this form of the operation.
+pub fn options_for(operation: &dyn Operation, form: WorkForm) -> Vec<OptionSpec> {
+    operation.declared().into_iter().filter(|option| option.forms.contains(&form)).collect()
+}
+
+/// Finds the option with this name or alias.
+///
+/// # Errors
+/// Returns an error with the nearest name if there is none.
+pub fn find_option<'a>(options: &'a [OptionSpec], name: &str) -> Result<&'a OptionSpec> {
+    let found = options.iter().find(|option| option.name == name || option.alias == Some(name));
+    found.ok_or_else(|| Error::unknown("option", name, options.iter().map(|option| option.name)))
+}
+
+/// Converts a checked value to the type of a field. It is hidden because only the macro uses it.
+///
+/// # Errors
+/// Returns an error if the JSON does not fit the type: for example, a whole number that is too large for it.
+#[doc(hidden)]
+pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T> {
+    option.check(value)?;
+    let is_one_for_both = value.is_u64() && matches!(option.kind, OptionKind::Size | OptionKind::Span { .. });
+    let value = if is_one_for_both { &json!([value, value]) } else { value };
+    T::from_json(value).ok_or_else(|| Error::value(option.name, shown(value), option.allowed()))
+}
+
+/// Declares the options of an operation in one place.
+///
+/// The comment above the struct is the page of the operation: a sentence, then paragraphs. The name of the struct is
+/// followed by that of the operation, and by traits to derive in addition. Each option has a type, a
+/// default, the range `within` which its values are allowed (`..` for types without a range), and a unit (`1` for none).
+/// These may follow:
+///
+/// - `flag "…"`: the flag of the command, if it is not the name with hyphens;
+/// - `alias "…"`: a name of earlier versions that is still accepted;
+/// - `only …`: the [forms](crate::declare::operation::WorkForm) in which the option has an effect.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::operation::{Operation, WorkForm};
+///
+/// thalweg_core::operation! {
+///     /// Finds springs.
+///     pub struct SpringOptions, "springs" {
+///         /// The least discharge of a spring.
+///         discharge: f64 = 0.01, within 0.0..=1e6, unit "m³/s";
+///         /// A cell that is no spring; may be repeated.
+///         dry: Vec<thalweg_core::Cell> = Vec::new(), within .., unit "1", flag "dry-cell", only Arrays Folder;
+///     }
+/// }
+/// let springs = SpringOptions { discharge: 0.1, ..SpringOptions::default() };
+/// assert_eq!(springs.page().trim(), "Finds springs.");
+/// assert_eq!(springs.changed()[0].0.name, "discharge");
+/// assert_eq!(springs.declared()[1].forms, [WorkForm::Arrays, WorkForm::Folder]);
+/// ```
+#[macro_export]
+macro_rules! operation {
+    (
+        $(#[doc = $page:literal])+
+        pub struct $type:ident, $operation:literal $(, derive($($derive:ident),+))? {
+            $( $(#[doc = $meaning:literal])+
+               $name:ident : $kind:ty = $default:expr, within $within:expr, unit $unit:literal
+               $(, flag $flag:literal)? $(, alias $alias:literal)? $(, only $($form:ident)+)?; )*
+        }
+    ) => {
+        #[doc = concat!("The options of the operation `", $operation, "`.\n")]
+        $(#[doc = $page])+
+        #[derive(Debug, Clone, PartialEq $(, $($derive),+)?)]
+        pub struct $type {
+            $( $(#[doc = $meaning])+ #[doc = $crate::operation!(@unit $unit)] pub $name: $kind, )*
+        }
+
+        impl Default for $type {
+            fn default() -> Self {
+                Self { $( $name: $default, )* }
+            }
+        }
+
+        impl $crate::declare::operation::Operation for $type {
+            fn name(&self) -> &'static str {
+                $operation
+            }
+            fn page(&self) -> &'static str {
+                concat!($($page, "\n"),+)
+            }
+            fn declared(&self) -> Vec<$crate::declare::operation::OptionSpec> {
+                use $crate::declare::operation::{OptionSpec, OptionType, WorkForm};
+                let defaults = Self::default();
+                vec![ $( OptionSpec {
+                    name: stringify!($name),
+                    flag: [$(Some($flag),)? None][0],
+                    alias: [$(Some($alias),)? None][0],
+                    meaning: concat!($($meaning),+).trim_ascii(),
+                    unit: $unit,
+                    kind: <$kind as OptionType>::kind($within),
+                    arity: <$kind as OptionType>::ARITY,
+                    default: OptionType::to_json(&defaults.$name),
+                    forms: [$(&[$(WorkForm::$form),+] as &[WorkForm],)? &WorkForm::ALL][0],
+                }, )* ]
+            }
+            fn get(&self, name: &str) -> Option<$crate::declare::operation::Json> {
+                match name {
+                    $( stringify!($name) => Some($crate::declare::operation::OptionType::to_json(&self.$name)), )*
+                    _ => None,
+                }
+            }
+            fn set(&mut self, name: &str, value: &$crate::declare::operation::Json) -> $crate::base::error::Result<()> {
+                let declared = $crate::declare::operation::Operation::declared(self);
+                let option = $crate::declare::operation::find_option(&declared, name)?;
+                match option.name {
+                    $( stringify!($name) => self.$name = $crate::declare::operation::read_option(option, value)?, )*
+                    // Unreachable, because the option was found above.
+                    _ => _ = value,
+                }
+                Ok(())
+            }
+        }
+    };
+    (@unit "1") => { "" };
+    (@unit $unit:literal) => { concat!("\n\nUnit: ", $unit, ".") };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::choice! {
+        /// A way to route flow.
+        pub enum Routing {
+            /// To one neighbour.
+            Single = "single",
+            /// To all lower neighbours.
+            Multiple = "multiple",
+        }
+    }
+
+    operation! {
+        /// Tries every kind of option.
+        ///
+        /// A second paragraph.
+        pub struct TrialOptions, "trial" {
+            /// An area.
+            area: Option<f64> = None, within 0.0..=1e15, unit "m²";
+            /// The memory.
+            memory: Option<u64> = None, within 1_048_576..=u64::MAX, unit "B";
+            /// A number of steps.
+            steps: u32 = 3, within 1..=10, unit "1";
+            /// The routing.
+            routing: Routing = Routing::Single, within .., unit "1", only Arrays Folder;
+            /// A cell.
+            cells: Vec<Cell> = Vec::new(), within .., unit "1", flag "cell";
+            /// A point.
+            point: Option<MapPoint> = None, within .., unit "1";
+            /// Skips the outlines.
+            skip_outlines: bool = false, within .., unit "1", alias "no_outlines", only Store;
+            /// A file.
+            file: Option<PathBuf> = None, within .., unit "1";
+            /// A size.
+            size: Option<Size> = None, within .., unit "1";
+            /// Zooms.
+            zoom: Option<[u32; 2]> = None, within 0..=22, unit "1";
+            /// Tiles.
+            tiles: Option<Division> = None, within .., unit "1";
+        }
+    }
+
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Division(String);
+
+    impl OptionType for Division {
+        type Within = RangeFull;
+        fn kind(_: RangeFull) -> OptionKind {
+            OptionKind::Tiles
+        }
+        fn from_json(value: &Json) -> Option<Self> {
+            Some(Self(shown(value)))
+        }
+        fn to_json(&self) -> Json {
+            json!(self.0)
+        }
+    }
+
+    fn option(name: &str) -> OptionSpec {
+        find_option(&TrialOptions::default().declared(), name).unwrap().clone()
+    }
+
+    #[test]
+    fn typed_values_are_read_with_their_units() {
+        let parsed = |name: &str, text: &str| option(name).parse_text(text);
+        assert_eq!(parsed("area", "0.25km2"), Ok(json!(250_000.0)));
+        assert_eq!(parsed("area", "250 m2"), Ok(json!(250.0)));
+        assert_eq!(parsed("area", "-1").unwrap_err(), "allowed is an area of 0 to 1e15 m2, such as 0.5km2");
+        assert_eq!(parsed("memory", "2.5GiB"), Ok(json!(2_684_354_560u64)));
+        assert_eq!(parsed("memory", "500M"), Ok(json!(524_288_000u64)));
+        assert!(parsed("memory", "12").unwrap_err().contains("such as 500M"));
+        assert_eq!(parsed("cells", "3, 4"), Ok(json!([3, 4])));
+        assert_eq!(parsed("cells", "3,-4").unwrap_err(), "allowed is ROW,COL, two whole numbers from 0");
+        assert_eq!(parsed("point", "-3,4.5"), Ok(json!([-3.0, 4.5])));
+        assert!(parsed("point", "inf,0").is_err() && parsed("point", "1").is_err());
+        assert_eq!(parsed("routing", "all").unwrap_err(), "allowed is one of single, multiple");
+        for (text, value) in [("8", json!("8")), ("8x4", json!("8x4")), ("1009px", json!("1009px"))] {
+            assert_eq!(parsed("tiles", text), Ok(value));
+        }
+        assert!(["0", "8x", "px", "-1"].iter().all(|text| parsed("tiles", text).is_err()));
+        assert_eq!((parsed("size", "40x30"), parsed("size", "7")), (Ok(json!([30, 40])), Ok(json!([7, 7]))));
+        assert_eq!((parsed("zoom", "8-12"), parsed("zoom", "12")), (Ok(json!([8, 12])), Ok(json!([12, 12]))));
+        assert!(parsed("zoom", "9-7").unwrap_err().contains("in rising order such as 0-22"));
+        assert!(parsed("zoom", "x").is_err() && parsed("zoom", "8-23").is_err());
+    }
+
+    #[test]
+    fn every_option_is_set_by_name_and_by_alias_and_comes_back() {
+        let mut trial = TrialOptions::default();
+        let values = json!({
+            "area": 5, "memory": 2_000_000, "steps": 10, "routing": "multiple", "cells": [[1, 2], [3, 4]],
+            "point": [0.5, -1], "no_outlines": true, "file": "a.tif", "size": 9, "zoom": [3, 4], "tiles": "2x3",
+        });
+        trial.set_all(values.as_object().unwrap()).unwrap();
+        let expected = TrialOptions {
+            area: Some(5.0),
+            memory: Some(2_000_000),
+            steps: 10,
+            routing: Routing::Multiple,
+            cells: vec![Cell::new(1, 2), Cell::new(3, 4)],
+            point: Some(MapPoint::new(0.5, -1.0)),
+            skip_outlines: true,
+            file: Some("a.tif".into()),
+            size: Some([9, 9]),
+            zoom: Some([3, 4]),
+            tiles: Some(Division("2x3".into())),
+        };
+        assert_eq!(trial, expected);
+        assert_eq!(trial.changed().len(), 11);
+        let back: Map<String, Json> =
+            trial.changed().into_iter().map(|(option, value)| (option.name.into(), value)).collect();
+        let mut again = TrialOptions::default();
+        again.set_all(&back).unwrap();
+        assert_eq!(again, expected);
+    }
+
+    #[test]
+    fn wrong_values_are_refused_and_change_nothing() {
+        let mut trial = TrialOptions::default();
+        let mut refused = |name: &str, value: Json| trial.set(name, &value).unwrap_err().to_string();
+        assert_eq!(refused("steps", json!(11)), "steps = 11: allowed is 1 to 10, whole");
+        assert_eq!(refused("steps", json!(1.5)), "steps = 1.5: allowed is 1 to 10, whole");
+        assert_eq!(refused("area", json!(-1)), "area = -1 m²: allowed is 0 to 1e15 m²");
+        assert_eq!(
+            refused("cells", json!([[1, 2], [3]])),
+            "cells = [3]: allowed is [row, column], two whole numbers from 0"
+        );
+        assert!(refused("cells", json!(3)).starts_with("cells = 3: allowed is a list"));
+        assert_eq!(refused("stps", json!(3)), "unknown option `stps`; did you mean `steps`?");
+        assert_eq!(trial, TrialOptions::default());
+        let set = TrialOptions { area: Some(f64::NAN), ..trial.clone() };
+        assert_eq!(set.check_ranges().unwrap_err().to_string(), "area = NaN: allowed is 0 to 1e15 m²");
+        let error = TrialOptions { area: Some(-1.0), ..trial }.check_ranges().unwrap_err();
+        assert_eq!(error.to_string(), "area = -1 m²: allowed is 0 to 1e15 m²");
+    }
+
+    #[test]
+    fn an_option_without_effect_names_when_it_has_one() {
+        let named = |option: &OptionSpec| format!("--{}", option.flag());
+        let skips = TrialOptions { skip_outlines: true, ..TrialOptions::default() };
+        assert!(skips.check_form(WorkForm::Store, named).is_ok());
+        let message = skips.check_form(WorkForm::Arrays, named).unwrap_err().to_string();
+        assert_eq!(message, "--skip-outlines only applies when the output is a Zarr store (-o DIR.zarr)");
+        let names = |form| options_for(&skips, form).iter().map(|option| option.name).collect::<Vec<_>>();
+        assert!(!names(WorkForm::Store).contains(&"routing") && names(WorkForm::Folder).contains(&"routing"));
+    }
+}

@@ -1,0 +1,63 @@
+//! [`ExportOptions`]: the declared options of the operation `export`.
+
+use super::ExportTiles;
+use thalweg_core::{Size, choice, operation};
+use thalweg_render::web::{LonLat, MOST_ZOOM};
+
+choice! {
+    /// The samples at the common edge of two neighbouring tiles.
+    pub enum TileEdges {
+        /// Both tiles contain the samples of their common edge.
+        Shared = "shared",
+        /// Each tile contains its own samples only.
+        Adjacent = "adjacent",
+    }
+}
+
+operation! {
+    /// Writes a terrain in the form that another program reads: with a size that it accepts, in tiles if requested, and
+    /// with one range of heights.
+    ///
+    /// The manifest lists the files and the numbers to enter in the program.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use thalweg_core::{Field, Grid, Height, Terrain};
+    /// use thalweg_export::export::{Export, ExportOptions, ExportTarget};
+    ///
+    /// let ground = Field::generate([40, 40], |i, j| Height::saturating((i + j) as f64));
+    /// let terrain = Arc::new(Terrain::from_ground(Grid::new([40, 40], 10.0)?, ground)?);
+    /// let name = Some("valley".to_string());
+    /// let options = ExportOptions { name, range: Some([-50.0, 500.0]), ..ExportOptions::default() };
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let done = Export::of(terrain, folder.path(), ExportTarget::find("unity")?, options)?.finish()?;
+    /// let first = done.files[0].file_name().unwrap().to_string_lossy();
+    /// assert!(first.starts_with("valley") && done.files.iter().all(|file| file.is_file()));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct ExportOptions, "export" {
+        /// The number of tiles, or the side of a tile in samples. The default is one file.
+        tiles: Option<ExportTiles> = None, within .., unit "1";
+        /// The samples at the common edge of two tiles. The default is that of the target.
+        edges: Option<TileEdges> = None, within .., unit "1";
+        /// The size of a single file in samples. The default is the size nearest to the terrain's that the target reads.
+        size: Option<Size> = None, within .., unit "1";
+        /// The heights of the lowest and the highest code, with all heights in between. The default is the range of the
+        /// terrain.
+        range: Option<[f64; 2]> = None, within &["min", "max"], unit "m";
+        /// The layers to export as well: names of layers, or paths of rasters with the cells of the heights.
+        layers: Vec<String> = Vec::new(), within .., unit "1";
+        /// The prefix of the file names. The default is the name of the input.
+        name: Option<String> = None, within .., unit "1";
+        /// The extension of the files of heights, if the target reads several. The default is that of the target.
+        format: Option<String> = None, within .., unit "1";
+        /// Replaces another export that the folder contains.
+        fresh: bool = false, within .., unit "1";
+        /// The longitude and latitude of the centre of a terrain without a position on Earth, for web maps and globes. The
+        /// default is 0,0.
+        origin: Option<LonLat> = None, within .., unit "1";
+        /// The first and the last zoom of a web map or globe. The default is as fine as the cells of the terrain.
+        zoom: Option<[u32; 2]> = None, within 0..=MOST_ZOOM, unit "1";
+    }
+}

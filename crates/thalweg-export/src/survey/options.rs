@@ -1,0 +1,107 @@
+//! [`DrainOptions`]: the declared options of the operation `drain`.
+
+use super::{BYTES, FEWEST, NESTED, SPREAD, THRESHOLD};
+use thalweg_core::base::memory;
+use thalweg_core::declare::operation::Operation as _;
+use thalweg_core::{Cell, Error, Grid, MapPoint, Result, Terrain, choice, operation};
+use thalweg_flow::Land;
+use thalweg_flow::breach::BreachLimits;
+use thalweg_io::place::cell_at;
+
+choice! {
+    /// The routing method by which the drainage area accumulates.
+    pub enum FlowMethod {
+        /// Each cell drains to its steepest lower neighbour (O'Callaghan & Mark 1984).
+        D8 = "d8",
+        /// Each cell drains to the two neighbours on either side of its steepest direction (Tarboton 1997).
+        DInfinity = "dinf",
+        /// Each cell drains to all of its lower neighbours, by their slopes (Freeman 1991).
+        Multiple = "mfd",
+    }
+}
+
+operation! {
+    /// Derives where water flows on an elevation model: flow directions, drainage areas, basins, lakes and streams.
+    ///
+    /// Depressions are filled (Barnes et al. 2014). Water flows to the steepest lower one of eight neighbours
+    /// (O'Callaghan & Mark 1984), and across flats away from higher and towards lower ground (Barnes et al. 2014).
+    /// Streams begin where the drainage area reaches the threshold.
+    ///
+    /// # Examples
+    /// By default a stream needs a drainage area of 0.5 km², and of 100 cells at least.
+    ///
+    /// ```
+    /// use thalweg_core::Grid;
+    /// use thalweg_core::declare::operation::Operation as _;
+    /// use thalweg_export::survey::DrainOptions;
+    ///
+    /// let options = DrainOptions::default();
+    /// assert_eq!(options.threshold_on(&Grid::new([10, 10], 10.0)?), 500_000.0);
+    /// assert_eq!(options.threshold_on(&Grid::new([10, 10], 100.0)?), 1_000_000.0);
+    /// let wrong = DrainOptions { runoff: Some(-1.0), ..options };
+    /// assert!(wrong.check_ranges().unwrap_err().to_string().starts_with("runoff = -1 mm"));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct DrainOptions, "drain" {
+        /// The drainage area from which there is a stream. The default is 0.5 km², but at least 100 cells.
+        threshold: Option<f64> = None, within 0.0..=1e15, unit "m²";
+        /// A cell where water leaves the map, counted from 0 in the north-west.
+        outlets: Vec<Cell> = Vec::new(), within .., unit "1", flag "outlet";
+        /// A point where water leaves the map, in the coordinates of the file.
+        outlets_at: Vec<MapPoint> = Vec::new(), within .., unit "1", flag "outlet-at", only Folder Store;
+        /// Breaches depressions before the rest is filled: the greatest depth and length of a carved channel in metres
+        /// (Lindsay 2016).
+        breach: Option<BreachLimits> = None, within .., unit "1", only Arrays Folder;
+        /// The routing method by which the drainage area accumulates. Flow directions, basins, streams and discharge
+        /// are always those of D8.
+        method: FlowMethod = FlowMethod::D8, within .., unit "1", only Arrays Folder;
+        /// The exponent of slopes of the method `mfd`: the larger, the more of the flow takes the steepest direction.
+        exponent: f64 = 1.1, within 0.5..=10.0, unit "1", only Arrays Folder;
+        /// The runoff per year. Also writes the discharge, the wetness, the lakes, and the rivers with their widths.
+        runoff: Option<f64> = None, within 0.0..=1e15, unit "mm", only Folder;
+        /// Writes the tree of depressions as a table: pit, spill cell, parent, area, volume and depth of each depression.
+        depressions: bool = false, within .., unit "1", only Folder Store;
+        /// Omits the outlines of lakes, which may take more disk space than the layers.
+        skip_lake_outlines: bool = false, within .., unit "1", alias "no_outlines", only Store;
+    }
+}
+
+impl DrainOptions {
+    /// Checks the options for this terrain: outlets are inside, limits and numbers are in range, and there is enough
+    /// memory.
+    ///
+    /// # Errors
+    /// Returns an error that names the option and its value if an outlet is outside the terrain or has no data, if a
+    /// limit is below 0, if a number is out of range, or if an exponent is given without the method that uses it; an error if there is not enough memory.
+    pub fn check(&self, terrain: &Terrain) -> Result<()> {
+        let grid = &terrain.grid;
+        let more = u64::from(self.depressions) * NESTED + u64::from(self.method != FlowMethod::D8) * SPREAD;
+        memory::check_memory(
+            &format!("drain of {} × {} cells", grid.cols(), grid.rows()),
+            (BYTES + more).saturating_mul(grid.len() as u64),
+        )?;
+        Land { outlets: &self.outlets_on(grid)?, ..Land::of(terrain) }.check()?;
+        self.check_ranges()?;
+        if self.method != FlowMethod::Multiple && self.exponent != Self::default().exponent {
+            return Err(Error::conflict("exponent", "only applies with the method mfd"));
+        }
+        Ok(())
+    }
+
+    /// Returns the drainage area in m² from which there is a stream.
+    pub fn threshold_on(&self, grid: &Grid) -> f64 {
+        self.threshold.unwrap_or(THRESHOLD.max(FEWEST * grid.cell_area()))
+    }
+
+    /// Returns the cells of all outlets: those given as cells, then those given as points.
+    ///
+    /// # Errors
+    /// Returns an error if a point is outside the grid.
+    pub fn outlets_on(&self, grid: &Grid) -> Result<Vec<Cell>> {
+        let allowed = "a point inside the file, in its coordinates";
+        let located = self.outlets_at.iter().map(|point| {
+            cell_at(grid, *point).ok_or_else(|| Error::value("outlet", format!("{},{}", point.x, point.y), allowed))
+        });
+        self.outlets.iter().copied().map(Ok).chain(located).collect()
+    }
+}

@@ -1,0 +1,69 @@
+"""Functions of operations: their keywords, signatures and docstrings are made from the library's declarations."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import _core
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: The placeholders of a docstring: the description of the operation, and its parameters.
+PAGE, OPTIONS = "{page}", "{options}\n"
+
+
+def declared(operation: str, *, in_store: bool = False) -> Callable[[Function], Function]:
+    """Completes a function that takes the options of an operation as ``**options``.
+
+    The signature lists the options after the function's own parameters. Unknown keywords are refused with the nearest
+    known one. In the docstring, ``{page}`` becomes the description of the operation and ``{options}`` its parameters.
+    """
+    page = _core.operation(operation, in_store)
+
+    def complete(function: Function) -> Function:
+        own = inspect.signature(function)
+        parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        options = [_parameter(option) for option in page["options"]]
+        known = [parameter.name for parameter in [*parameters, *options]]
+
+        @functools.wraps(function)
+        def checked(*given: Any, **keywords: Any) -> Any:
+            for name in keywords:
+                if name not in known:
+                    raise _core.unknown_keyword(function.__qualname__, name, known)
+            return function(*given, **keywords)
+
+        checked.__doc__ = _docstring(function.__doc__ or "", page)
+        checked.__signature__ = own.replace(parameters=[*parameters, *options])  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return complete
+
+
+def _parameter(option: _core._Option) -> inspect.Parameter:
+    default = () if option["kind"].startswith("list") else option["default"]
+    return inspect.Parameter(option["name"], inspect.Parameter.KEYWORD_ONLY, default=default)
+
+
+def _docstring(template: str, page: _core._Operation) -> str:
+    described = page["page"].split("# Examples")[0]
+    paragraphs = [" ".join(paragraph.split()) for paragraph in described.strip().split("\n\n")]
+    text = "\n\n".join(textwrap.fill(paragraph, 112) for paragraph in paragraphs if paragraph)
+    options = "".join(_described(option) for option in page["options"])
+    return inspect.cleandoc(template).replace(PAGE, text).replace(OPTIONS, options)
+
+
+def _described(option: _core._Option) -> str:
+    kind, unit = option["kind"], option["unit"]
+    if kind.startswith(("float", "int")):
+        kind += f", {option['allowed']}"
+    elif unit != "1":
+        kind += f", {unit}"
+    default = "" if option["default"] is None else f", default {option['default']!r}"
+    lines = textwrap.wrap(option["meaning"], 108)
+    lines += [f"{word}: {meaning}" for word, meaning in option["words"]]
+    return "".join([f"{option['name']} : {kind}{default}\n", *(f"    {line}\n" for line in lines)])
