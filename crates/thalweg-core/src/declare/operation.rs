@@ -802,6 +802,7 @@ mod tests {
         assert_eq!(parsed("area", "0.25km2"), Ok(json!(250_000.0)));
         assert_eq!(parsed("area", "250 m2"), Ok(json!(250.0)));
         assert_eq!(parsed("area", "-1").unwrap_err(), "allowed is an area of 0 to 1e15 m2, such as 0.5km2");
+        assert!(parsed("area", "2e9km2").is_err() && parsed("area", "1e9km2").is_ok());
         assert_eq!(parsed("memory", "2.5GiB"), Ok(json!(2_684_354_560u64)));
         assert_eq!(parsed("memory", "500M"), Ok(json!(524_288_000u64)));
         assert!(parsed("memory", "12").unwrap_err().contains("such as 500M"));
