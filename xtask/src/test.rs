@@ -89,8 +89,10 @@ fn interop(python: &mut Command) -> Outcome {
     // The tests of the command have built the command and its examples in the same folder as this program.
     let programs = built()?;
     let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
+    // Two processes: a command uses every core, but the checks of its results in NumPy run on one. More processes
+    // would hold more worlds in memory at the same time.
     run(python
-        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/interop"])
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "worksteal", "tests/interop"])
         .env("THALWEG", command)
         .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX)))
         .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
